@@ -114,6 +114,8 @@ typedef struct {
   const char* file;  ///< Path.
 } attune_table;
 
+typedef struct attune_workspace_allocator attune_workspace_allocator;
+
 /// Options of attune_open(). A field that is 0 has its default.
 typedef struct {
   size_t size;
@@ -138,9 +140,11 @@ typedef struct {
   /// Requirement that every kernel must keep: ATTUNE_REQUIRE_... Rows that do not state it are not seen, and a problem
   /// that no kernel serves so is ATTUNE_UNAVAILABLE. Libraries older than the field refuse it.
   uint32_t require;
+  /// Allocator of the application for kernels' workspaces (attune/attune_workspace.h). Null: the device's memory.
+  const attune_workspace_allocator* workspaces;
 } attune_options;
 #define ATTUNE_OPTIONS_INIT \
-  { sizeof(attune_options), 0, 0, 0, 0, 0, 0, ATTUNE_COMPILE_BACKGROUND, 0, 0, 0, 0, 0, 0, 0, ATTUNE_REQUIRE_NONE }
+  { sizeof(attune_options), 0, 0, 0, 0, 0, 0, ATTUNE_COMPILE_BACKGROUND, 0, 0, 0, 0, 0, 0, 0, ATTUNE_REQUIRE_NONE, 0 }
 
 /// Counters since the dispatcher was created.
 typedef struct {

@@ -21,6 +21,7 @@
 #include "attune/requirement.h"
 #include "attune/tensor.h"
 #include "attune/weights.h"
+#include "attune/workspace_allocator.h"
 
 namespace attune {
 
@@ -62,6 +63,8 @@ struct DispatcherOptions {
   /// (docs/run_time.md, Online tuning); shapes of packed weights are excluded. Its rows
   /// state no requirement, so the two exclude each other. Default: false.
   bool online_tuning = false;
+  /// Where the workspaces of kernels come from on a device with streams. Default: its memory.
+  WorkspaceAllocator workspaces;
   /// If true, logs the first hit of each shape and its stand-in, a line each (ATTUNE_LOG_TUNED_CONFIG). Default: false.
   bool log_hits = false;
 };

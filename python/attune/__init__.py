@@ -13,12 +13,14 @@ from __future__ import annotations
 from attune import errors
 from attune.errors import Error
 from attune._attune import (
+    PackedOperands,
     PackedWeights,
     counts,
     explain,
     gemm_a16w16,
     get_num_threads,
     notices,
+    pack_operands,
     pack_weights,
     reload,
     requirement,
@@ -33,6 +35,7 @@ from attune._tune import Progress, tune
 __version__ = version
 __all__ = [
     "Error",
+    "PackedOperands",
     "PackedWeights",
     "Progress",
     "capture",
@@ -42,6 +45,7 @@ __all__ = [
     "gemm_a16w16",
     "get_num_threads",
     "notices",
+    "pack_operands",
     "pack_weights",
     "reload",
     "requirement",

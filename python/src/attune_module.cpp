@@ -12,6 +12,7 @@
 #include "errors.h"
 #include "gemm.h"
 #include "gil.h"
+#include "packed_operands.h"
 #include "packed_weights.h"
 
 namespace nb = nanobind;
@@ -117,8 +118,10 @@ candidate  as tables name it, `jit_cpu.gemm@3:bm=4;...`; `attune list candidates
            used. None: the kernel of the problem's row in the tables, or the untuned one
 tensors    the problem's operands in order (of a product a, b, bias if there is one, c), the output last, which is
            written in place; or a dict of them by role, {'a': x, 'b': w, 'c': out}
+packed     what pack_operands returned for the problem with any number of rows; tensors then omit these operands. Without
+           a candidate only
 
-Arrays as for gemm_a16w16, each of exactly the problem's shape and type. A candidate's kernel that is not compiled is
+Arrays as for gemm_a16w16, and int8, each of exactly the problem's shape and type. A candidate's kernel that is not compiled is
 compiled first, which takes seconds. The GIL is released.
 
 Raises ValueError for a wrong text, shape, role or number of tensors, TypeError for a wrong type, and
@@ -134,6 +137,14 @@ max_bytes  of all copies; 0: no limit
 
 Returns a PackedWeights: layouts, nbytes, shape. Raises ValueError and TypeError as gemm_a16w16 does, and
 attune.errors.UnavailableError when no library supports packed weights, or every copy exceeds max_bytes.)";
+constexpr const char* kPackOperandsDoc =
+    R"(Packs the operands that a problem of any op has packed, weights and scales; pass the result to run as packed.
+
+problem    as for run; its number of rows means nothing
+tensors    the operands that are packed, in order, or a dict of them by role; not needed afterwards
+per_shape, max_bytes  as for pack_weights
+
+Returns PackedOperands: layouts, nbytes. Raises as pack_weights does, and ValueError for a problem that packs nothing.)";
 constexpr const char* kReloadDoc =
     "Checks the files of the tables now instead of within a second. Returns True if one has changed; later calls use "
     "it.";
@@ -179,13 +190,19 @@ NB_MODULE(_attune, module) {
              kGemmDoc);
   module.def("run_addresses", &run_addresses, "x"_a, "w"_a, "bias"_a, "out"_a, "m"_a, "n"_a, "k"_a, "dtype"_a,
              "threads"_a);
-  module.def("run", &run_problem, "problem"_a, "candidate"_a.none(), "tensors"_a, kRunDoc);
+  module.def("run", &run_problem, "problem"_a, "candidate"_a.none(), "tensors"_a, "packed"_a.none() = nb::none(),
+             kRunDoc);
   nb::class_<PackedWeights>(module, "PackedWeights", "Packed weights, for every number of rows; see pack_weights.")
       .def_prop_ro("layouts", &PackedWeights::layouts)
       .def_prop_ro("nbytes", &PackedWeights::bytes)
       .def_prop_ro("shape", &PackedWeights::shape);
   module.def("pack_weights", &pack_weights, "w"_a, nb::kw_only(), "bias"_a = false, "out_dtype"_a.none() = nb::none(),
              "per_shape"_a = false, "max_bytes"_a = 0, kPackDoc);
+  nb::class_<PackedOperands>(module, "PackedOperands", "Operands that are packed together; see pack_operands.")
+      .def_prop_ro("layouts", &PackedOperands::layouts)
+      .def_prop_ro("nbytes", &PackedOperands::bytes);
+  module.def("pack_operands", &pack_operands, "problem"_a, "tensors"_a, nb::kw_only(), "per_shape"_a = false,
+             "max_bytes"_a = 0, kPackOperandsDoc);
   module.def("explain", &explain, "problem"_a, kExplainDoc);
   module.def("reload", &reload, kReloadDoc);
   module.def("set_num_threads", &set_num_threads, "threads"_a, kSetThreadsDoc);

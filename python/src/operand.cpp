@@ -16,7 +16,6 @@ namespace attune::python {
 namespace {
 
 constexpr uintptr_t kAlignment = 16;
-constexpr const char* kDTypes = "fp32, fp16 or bf16";
 
 /// The contents of a capsule named `dltensor` (unversioned DLPack).
 struct ManagedTensor {
@@ -37,6 +36,7 @@ std::optional<DType> dtype_of_format(const char* format) {
   if (*format == '<' || *format == '=' || *format == '@') ++format;
   if (std::strcmp(format, "f") == 0) return DType::fp32;
   if (std::strcmp(format, "e") == 0) return DType::fp16;
+  if (std::strcmp(format, "b") == 0) return DType::int8;
   return std::nullopt;
 }
 
@@ -46,6 +46,7 @@ std::optional<DType> dtype_of(const nb::dlpack::dtype& dtype) {
   if (dtype.code == static_cast<uint8_t>(Code::Float) && dtype.bits == 32) return DType::fp32;
   if (dtype.code == static_cast<uint8_t>(Code::Float) && dtype.bits == 16) return DType::fp16;
   if (dtype.code == static_cast<uint8_t>(Code::Bfloat) && dtype.bits == 16) return DType::bf16;
+  if (dtype.code == static_cast<uint8_t>(Code::Int) && dtype.bits == 8) return DType::int8;
   return std::nullopt;
 }
 
@@ -70,7 +71,7 @@ nb::object numpy_dtype(DType dtype) {
 
 }  // namespace
 
-Operand::Operand(const char* role, nb::handle array, bool writable) : role_(role) {
+Operand::Operand(const char* role, nb::handle array, bool writable, ElementTypes types) : role_(role), types_(types) {
   try {
     if (take_buffer(array, writable)) return;
     take_dlpack(array);
@@ -93,7 +94,7 @@ bool Operand::take_buffer(nb::handle array, bool writable) {
     refuse_dtype(array, why);
   }
   has_buffer_ = true;
-  const auto dtype = view_.is_valid() ? DType::bf16 : dtype_of_format(buffer_.format);
+  const auto dtype = view_.is_valid() ? DType::bf16 : accepted(dtype_of_format(buffer_.format));
   if (!dtype) refuse_dtype(array, buffer_.format == nullptr ? "bytes" : buffer_.format);
   dtype_ = *dtype;
   data_ = buffer_.buf;
@@ -131,7 +132,7 @@ void Operand::take_dlpack(nb::handle array) {
   if (tensor.device.device_type != nb::device::cpu::value)
     fail_value(std::string(role_) + " must be on the CPU, its DLPack device is of type " +
                std::to_string(tensor.device.device_type));
-  const auto dtype = dtype_of(tensor.dtype);
+  const auto dtype = accepted(dtype_of(tensor.dtype));
   if (!dtype) refuse_dtype(array, std::to_string(tensor.dtype.bits) + " bits");
   dtype_ = *dtype;
   data_ = static_cast<char*>(tensor.data) + tensor.byte_offset;
@@ -141,8 +142,14 @@ void Operand::take_dlpack(nb::handle array) {
   check_layout(tensor.strides, 1, false);
 }
 
+/// Nothing for a type that this operand must not have.
+std::optional<DType> Operand::accepted(std::optional<DType> dtype) const {
+  return types_ == ElementTypes::floats && dtype == DType::int8 ? std::nullopt : dtype;
+}
+
 void Operand::refuse_dtype(nb::handle array, const std::string& what) const {
-  fail_type(std::string(role_) + " must be " + kDTypes + ", got " +
+  fail_type(std::string(role_) + " must be " +
+            (types_ == ElementTypes::all ? "fp32, fp16, bf16 or int8" : "fp32, fp16 or bf16") + ", got " +
             (nb::hasattr(array, "dtype") ? text_of(array.attr("dtype")) : what));
 }
 

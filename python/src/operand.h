@@ -4,18 +4,22 @@
 #include <nanobind/nanobind.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace attune::python {
 
-/// A Python array that the library can use: on the host, fp32, fp16 or bf16, C-contiguous, aligned to 16 bytes. Nothing
-/// is copied. Arrays come through the buffer protocol (NumPy, with ml_dtypes for bf16) or DLPack (PyTorch and others);
-/// both keep the memory in place while this lives. Construction and destruction require the GIL.
+/// Which types an array may have: those of a linear layer, fp32, fp16 and bf16, or int8, too.
+enum class ElementTypes : uint8_t { floats, all };
+
+/// A Python array that the library can use: on the host, of one of these types, C-contiguous, aligned to 16 bytes.
+/// Nothing is copied. Arrays come through the buffer protocol (NumPy, with ml_dtypes for bf16) or DLPack (PyTorch and
+/// others); both keep the memory in place while this lives. Construction and destruction require the GIL.
 class Operand {
  public:
   /// Throws ValueError or TypeError, naming the argument, if the library cannot use the array. `writable`: the array
   /// will be written.
-  Operand(const char* role, nanobind::handle array, bool writable = false);
+  Operand(const char* role, nanobind::handle array, bool writable = false, ElementTypes types = ElementTypes::floats);
   ~Operand();
   Operand(const Operand&) = delete;
   Operand& operator=(const Operand&) = delete;
@@ -39,7 +43,10 @@ class Operand {
   void count_elements();
   void check_layout(const int64_t* strides, int64_t unit, bool writable) const;
 
+  std::optional<DType> accepted(std::optional<DType> dtype) const;
+
   const char* const role_;
+  const ElementTypes types_;
   void* data_ = nullptr;
   int ndim_ = 0;
   const int64_t* shape_ = nullptr;

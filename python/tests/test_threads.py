@@ -39,6 +39,13 @@ def num_working():
         product()
     return sum(ticks(thread) - before.get(thread, 0) >= 3 for thread in os.listdir("/proc/self/task"))
 
+def check_num_working(expected):
+    '''A machine whose cores are busy with other work may hide a thread for a while, but not ten times.'''
+    seen = []
+    while expected not in seen and len(seen) < 10:
+        seen.append(num_working())
+    assert expected in seen, seen
+
 def cores_of_threads():
     return {int(one): os.sched_getaffinity(int(one)) for one in os.listdir("/proc/self/task")}
 """
@@ -68,9 +75,9 @@ class AProcess(unittest.TestCase):
             assert attune.get_num_threads() == {CORES}
             assert attune.set_num_threads(1) == 1
             assert attune.set_num_threads({CORES + 5}) == {CORES}
-            assert num_working() == {CORES}, num_working()
+            check_num_working({CORES})
             attune.set_num_threads(1)
-            assert num_working() == 1, num_working()
+            check_num_working(1)
             try:
                 attune.set_num_threads(-1)
                 assert False

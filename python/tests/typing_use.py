@@ -25,7 +25,10 @@ def use(x: Array, w: Array, bias: Array | None, out: bytearray) -> None:
     assert_type(packed, attune.PackedWeights)
     assert_type(packed.layouts, list[str])
     assert_type(attune.gemm_a16w16(x, packed, bias), Array)
-    attune.run("gemm_a16w16 m=1 n=1 k=1", [x, w, out])  # type: ignore[call-arg]
+    operands = attune.pack_operands("gemm_a16w16 m=1 n=1 k=1 bpreshuffle=1", {"b": w})
+    assert_type(operands, attune.PackedOperands)
+    attune.run("gemm_a16w16 m=1 n=1 k=1 bpreshuffle=1", None, [x, out], operands)
+    attune.run("gemm_a16w16 m=1 n=1 k=1", [x, w, out])  # type: ignore[call-arg, arg-type]
     assert_type(attune.counts(), dict[str, int])
     assert_type(attune.notices(), list[str])
     assert_type(attune.reload(), bool)

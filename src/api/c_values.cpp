@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "attune/attune_workspace.h"
 #include "attune/dispatcher.h"
 #include "device/devices.h"
 #include "dispatch/table/key_codes.h"
@@ -43,8 +44,10 @@ static_assert(same(ATTUNE_INVALID_INPUT - 1, ErrorCode::invalid_input) &&
               same(ATTUNE_TIMEOUT - 1, ErrorCode::timeout) && same(ATTUNE_INTERNAL - 1, ErrorCode::internal));
 
 // Sizes in version 0.1, the smallest valid ones.
-constexpr size_t kKeySize = 56, kAnyKeySize = 272, kOptionsSize = 88;
+constexpr size_t kKeySize = 56, kAnyKeySize = 272, kOptionsSize = 96;
 constexpr size_t kFirstOptionsSize = 64;  ///< Size before max_regret was added.
+constexpr size_t kWorkspaceAllocatorSize = 32;
+static_assert(sizeof(attune_workspace_allocator) == kWorkspaceAllocatorSize);
 static_assert(sizeof(attune_gemm_key) == kKeySize && sizeof(attune_key) == kAnyKeySize &&
               sizeof(attune_options) == kOptionsSize);
 static_assert(int{ATTUNE_MAX_KEY_VALUES} == int{Key::kMaxValues} && int{ATTUNE_FMOE} == static_cast<int>(OpId::fmoe) &&
@@ -58,6 +61,20 @@ constexpr uint32_t kNoOp = std::numeric_limits<uint16_t>::max();  ///< No op has
 DType dtype_of(uint32_t number) {
   if (number >= kNumDTypes) fail(ErrorCode::invalid_input, "unknown data type number: {}", number);
   return static_cast<DType>(number);
+}
+
+}  // namespace
+
+namespace {
+
+WorkspaceAllocator allocator_of(const attune_workspace_allocator& given) {
+  const auto wanted = taken(given, attune_workspace_allocator ATTUNE_WORKSPACE_ALLOCATOR_INIT, kWorkspaceAllocatorSize);
+  if (wanted.allocate == nullptr || wanted.release == nullptr)
+    fail(ErrorCode::invalid_input, "an allocator of workspaces needs both functions, allocate and release");
+  return {
+      .allocate = [wanted](void* stream, uint64_t bytes,
+                           uint32_t alignment) { return wanted.allocate(wanted.context, stream, bytes, alignment); },
+      .release = [wanted](void* stream, void* memory) { wanted.release(wanted.context, stream, memory); }};
 }
 
 }  // namespace
@@ -199,6 +216,7 @@ DispatcherOptions options_of(const attune_options& given) {
          "unknown requirement, expected one of ATTUNE_REQUIRE_NONE, _DETERMINISTIC and _BATCH_INVARIANT: {}",
          wanted.require);
   options.require = static_cast<Requirement>(wanted.require);
+  if (wanted.workspaces != nullptr) options.workspaces = allocator_of(*wanted.workspaces);
   options.lookup_only = wanted.lookup_only != 0;
   options.log_hits = wanted.log_hits != 0;
   options.online_tuning = wanted.online_tuning != 0;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "api/c_values.h"
 
+#include "attune/attune_workspace.h"
+
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -41,6 +43,38 @@ TEST(CValues, TheSizeOfAStructIsRefusedWithItsRange) {
               "the field `size` of a struct must be from 272 to 4096, as its INIT macro sets it; got " +
                   std::to_string(size));
   }
+}
+
+TEST(CValues, AnAllocatorsFunctionsGetItsContext) {
+  struct Call {
+    void* stream = nullptr;
+    uint64_t bytes = 0;
+    uint32_t alignment = 0;
+    void* released = nullptr;
+  } call;
+  attune_workspace_allocator own = ATTUNE_WORKSPACE_ALLOCATOR_INIT;
+  own.context = &call;
+  own.allocate = [](void* context, void* stream, uint64_t bytes, uint32_t alignment) -> void* {
+    *static_cast<Call*>(context) = {stream, bytes, alignment};
+    return stream;
+  };
+  own.release = [](void* context, void*, void* memory) { static_cast<Call*>(context)->released = memory; };
+  attune_options options = ATTUNE_OPTIONS_INIT;
+  EXPECT_EQ(options_of(options).workspaces.allocate, nullptr);
+  options.workspaces = &own;
+  const WorkspaceAllocator made = options_of(options).workspaces;
+  int stream = 0;
+  EXPECT_EQ(made.allocate(&stream, 1000, 256), &stream);
+  EXPECT_EQ(call.stream, &stream);
+  EXPECT_EQ(call.bytes, 1000u);
+  EXPECT_EQ(call.alignment, 256u);
+  made.release(nullptr, &call);
+  EXPECT_EQ(call.released, &call);
+  own.release = nullptr;
+  EXPECT_EQ(refusal_of([&] { options_of(options); }),
+            "an allocator of workspaces needs both functions, allocate and release");
+  options.size = 88;  // Of the header before this field.
+  EXPECT_EQ(options_of(options).workspaces.allocate, nullptr);
 }
 
 }  // namespace

@@ -224,6 +224,8 @@ CheckOptions check_options(const RowCheckRequest& request, const TuneOptions& op
   check.run.journal = options.journal;
   check.run.inputs = options.inputs;
   check.run.quiet_wait_s = options.quiet_wait_s;
+  check.run.load_deadline_s = options.load_deadline_s;
+  check.run.run_deadline_s = options.run_deadline_s;
   return check;
 }
 

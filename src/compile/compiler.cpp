@@ -70,6 +70,12 @@ void register_compiler(const Compiler& compiler) {
   list.all.push_back(&compiler);
 }
 
+void withdraw_compiler(const Compiler& compiler) noexcept {
+  CompilerList& list = CompilerList::get();
+  const Lock lock(list.mutex);
+  if (!list.is_fixed) std::erase(list.all, &compiler);
+}
+
 const Compiler* find_compiler(std::string_view name) {
   for (const Compiler* compiler : compilers()) {
     if (compiler->name() == name) return compiler;

@@ -92,6 +92,8 @@ std::span<const Compiler* const> compilers();
 /// Adds a compiler to those of this process, for its life. Call it before anything asks for compilers. Throws
 /// invalid_input for a name that a compiler has, and when it comes too late. Thread-safe.
 void register_compiler(const Compiler& compiler);
+/// Takes a registered compiler back, unless somebody has asked for compilers() meanwhile. Thread-safe.
+void withdraw_compiler(const Compiler& compiler) noexcept;
 /// Sets a function that registers compilers from outside this build. The first compilers() calls it once, before the
 /// list is fixed; the function must not ask for compilers.
 void set_compiler_loader(void (*load)()) noexcept;

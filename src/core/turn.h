@@ -26,7 +26,7 @@ struct Turn {
   uint32_t round = 0;
   uint32_t launches = 1;
   Milliseconds limit{0};          ///< Deadline of this turn; 0: none.
-  Timing timing = Timing::clock;  ///< How to time it; graph: of a candidate whose Admitted::timing is graph.
+  Timing timing = Timing::clock;  ///< How to time it; graph: of a candidate whose AdmitAnswer::timing is graph.
   bool operator==(const Turn&) const = default;
 };
 

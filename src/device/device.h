@@ -102,7 +102,7 @@ class Device {
   virtual DeviceThreads* threads() { return nullptr; }
   /// Null (the default): streams of callers are never captured.
   virtual CallerStreams* caller_streams() noexcept { return nullptr; }
-  /// Loads the image for a kind of device (image_for()). Null (the default): it loads no kernels of ours.
+  /// Loads an image for this kind of device (kernel_image()). Null (the default): it loads no kernels of ours.
   virtual std::unique_ptr<KernelModule> load([[maybe_unused]] const void* image) { return nullptr; }
 };
 

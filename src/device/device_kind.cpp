@@ -59,12 +59,25 @@ void register_device_kind(const DeviceKind& kind) {
   list.kinds.push_back(kind);
 }
 
+void withdraw_device_kind(std::string_view name) noexcept {
+  KindList& list = KindList::get();
+  const Lock lock(list.mutex);
+  if (!list.is_fixed) std::erase_if(list.kinds, [&](const DeviceKind& one) { return has_name(one, name); });
+}
+
 const DeviceKind* find_device_kind(std::string_view id) {
   const std::string_view prefix = id.substr(0, id.find(':'));
   const auto kinds = device_kinds();
   const auto found = std::ranges::find_if(
       kinds, [&](const DeviceKind& kind) { return (kind.prefix.empty() ? kind.name : kind.prefix) == prefix; });
   return found == kinds.end() ? nullptr : &*found;
+}
+
+const void* kernel_image(std::span<const KernelImage> built, std::string_view kernel, std::string_view kind) {
+  if (const void* const image = image_for(built, kind)) return image;
+  const auto brought = device_kind(kind).kernels;
+  const auto found = std::ranges::find_if(brought, [&](const KindKernel& one) { return one.name == kernel; });
+  return found == brought.end() ? nullptr : found->image;
 }
 
 const DeviceKind& device_kind(std::string_view name) {

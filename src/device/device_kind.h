@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,6 +17,12 @@ namespace attune {
 
 /// Meaning of a list such as `cpu:0,cpu:1`: devices of the machine, parts of the first one's cores, or copies of it.
 enum class DeviceNumbers : uint8_t { devices, core_parts, copies };
+
+/// A kernel of the program's own for a kind of device that the build makes no images for: the kind brings it.
+struct KindKernel {
+  std::string_view name;        ///< `attune_gemm_reference`, `attune_compare`
+  const void* image = nullptr;  ///< For Device::load().
+};
 
 /// A kind of device and what the program knows of all of its kind, as data. Each folder `device/<kind>/` registers one
 /// in `void register_<kind>_devices(std::vector<DeviceKind>&)`.
@@ -38,6 +45,15 @@ struct DeviceKind {
   bool units_are_cores = false;
   /// Whether compilers may run while candidates are measured: on devices that share no processor with them.
   bool compiles_beside_measuring = false;
+  /// Kernels for references (ReferenceKernel::name) and for comparison. What the kind lacks is done on the host, up to
+  /// kMaxReferenceFlops.
+  std::span<const KindKernel> kernels{};
+  /// Variable that names the devices of the kind that a process sees, and its value with which one of list() is the
+  /// first and only one; an empty value: no variable says that. Workers see their device alone.
+  std::string_view visibility_variable{};
+  std::string (*visible_name)(std::string_view id) = nullptr;
+  /// Address of one of list() on the PCI bus, `0000:3b:00.0`; null: they are on none. Workers run on the cores near it.
+  std::string (*pci_address)(std::string_view id) = nullptr;
   /// Whether a command without --devices works on such devices, not on the host.
   bool precedes_host = false;
 };
@@ -47,6 +63,8 @@ std::span<const DeviceKind> device_kinds();
 /// Adds a kind to those of this process, for its life. Call it before anything asks for devices. Throws invalid_input
 /// for a name that a kind has, and when it comes too late. Thread-safe.
 void register_device_kind(const DeviceKind& kind);
+/// Takes a registered kind back, unless somebody has asked for devices meanwhile. Thread-safe.
+void withdraw_device_kind(std::string_view name) noexcept;
 /// Sets a function that registers kinds from outside this build. The first device_kinds() calls it once, before the
 /// list is fixed; the function must not ask for devices.
 void set_device_loader(void (*load)()) noexcept;
@@ -54,5 +72,8 @@ void set_device_loader(void (*load)()) noexcept;
 const DeviceKind* find_device_kind(std::string_view id);
 /// Requires: a DeviceInfo of this process has this kind.
 const DeviceKind& device_kind(std::string_view name);
+/// Returns the image of a kernel for a kind of device: one of the build's, else the one that the kind brings; null:
+/// there is none. Requires as device_kind().
+const void* kernel_image(std::span<const KernelImage> built, std::string_view kernel, std::string_view kind);
 
 }  // namespace attune

@@ -35,8 +35,9 @@ class CandidateRun : public DispatcherTest {
     EXPECT_THAT(c_, testing::Each(32.0F));
     return {};
   }
-  std::array<float, 32> a_ = filled(1), b_ = filled(2);
-  std::array<float, 4> c_{};
+  alignas(16) std::array<float, 32> a_ = filled(1);
+  alignas(16) std::array<float, 32> b_ = filled(2);
+  alignas(16) std::array<float, 4> c_{};
 
  private:
   static std::array<float, 32> filled(float value) {

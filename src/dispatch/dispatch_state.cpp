@@ -20,6 +20,8 @@ DispatcherOptions consistent(DispatcherOptions options) {
     fail(ErrorCode::invalid_input,
          "online tuning finds rows that state no requirement, so it cannot be combined with one, here {}",
          text(options.require));
+  if ((options.workspaces.allocate == nullptr) != (options.workspaces.release == nullptr))
+    fail(ErrorCode::invalid_input, "an allocator of workspaces needs both functions, allocate and release");
   options.max_regret = regret_under(options.require, options.max_regret);
   return options;
 }

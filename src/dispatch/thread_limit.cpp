@@ -28,6 +28,7 @@ LimitedDevice& PlanService::make_device(int64_t units) {
   auto& made = owned_devices_.emplace_back(
       std::make_unique<LimitedDevice>(open_device(options_.device, units), cache_.folder,
                                       options_.compile_mode != CompileMode::never, plans_, log_, options_.require));
+  if (options_.workspaces.allocate) made->maker.set_workspaces(options_.workspaces);
   made->now.store(store_.read(made->info, nullptr).release());
   if (!is_host_) return *made;
   if (const auto why = notice_without_rows(*made->now.load(), made->units); !why.empty()) log_.say(why);

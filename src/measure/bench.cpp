@@ -146,7 +146,7 @@ Finding Bench::verify(const EntrantPlan& entrant, bool twice, Milliseconds limit
 }
 
 Finding Bench::verify_repeats(const EntrantPlan& entrant, const std::string& expected, Milliseconds limit,
-                              Admitted& answer) {
+                              AdmitAnswer& answer) {
   // Copies of the operands have equal values at different addresses, on which no result may depend either.
   const uint32_t num_copies = std::min<uint32_t>(rotation_->size().copies, 2);
   const HashOfLaunch launch = [&](uint32_t index) {

@@ -50,7 +50,7 @@ class Bench {
     double us = 0;
     uint32_t batch = 1;
     uint64_t launches = 0;
-    Timing timing = Timing::clock;  ///< See Admitted::timing.
+    Timing timing = Timing::clock;  ///< See AdmitAnswer::timing.
   };
 
   /// Allocates and fills the rotation; measures a bandwidth if this size class has none. `announcer` may be null; it
@@ -78,7 +78,8 @@ class Bench {
   /// Compares launches on the timed operands bit by bit, see compare_launches(). Sets `answer.output` and counts the
   /// launches in `answer`. Throws like verify(), and Error{device} when the system refuses a thread. Requires:
   /// reserve().
-  Finding verify_repeats(const EntrantPlan& entrant, const std::string& expected, Milliseconds limit, Admitted& answer);
+  Finding verify_repeats(const EntrantPlan& entrant, const std::string& expected, Milliseconds limit,
+                         AdmitAnswer& answer);
   /// Compares each row of the result with the same row computed among other numbers of rows, bit by bit, on one copy of
   /// the weights (see RowAxis). Throws like verify(). Requires: reserve().
   Finding verify_rows(const EntrantPlan& entrant, std::span<const OtherRows> others, Milliseconds limit,

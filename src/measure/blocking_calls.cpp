@@ -36,17 +36,17 @@ Wanted wait_for_answer(Executor& executor, Request request, const Tick& tick) {
 
 }  // namespace
 
-Opened open(Executor& executor, request::Open request, const Tick& tick) {
-  return wait_for_answer<Opened>(executor, std::move(request), tick);
+OpenAnswer open(Executor& executor, request::Open request, const Tick& tick) {
+  return wait_for_answer<OpenAnswer>(executor, std::move(request), tick);
 }
-Admitted admit(Executor& executor, request::Admit request, const Tick& tick) {
-  return wait_for_answer<Admitted>(executor, std::move(request), tick);
+AdmitAnswer admit(Executor& executor, request::Admit request, const Tick& tick) {
+  return wait_for_answer<AdmitAnswer>(executor, std::move(request), tick);
 }
-Sampled sample(Executor& executor, request::Sample request, const Tick& tick) {
-  return wait_for_answer<Sampled>(executor, std::move(request), tick);
+SampleAnswer sample(Executor& executor, request::Sample request, const Tick& tick) {
+  return wait_for_answer<SampleAnswer>(executor, std::move(request), tick);
 }
-Recycled recycle(Executor& executor, const Tick& tick) {
-  return wait_for_answer<Recycled>(executor, request::Recycle{}, tick);
+RecycleAnswer recycle(Executor& executor, const Tick& tick) {
+  return wait_for_answer<RecycleAnswer>(executor, request::Recycle{}, tick);
 }
 
 }  // namespace attune

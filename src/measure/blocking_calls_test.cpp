@@ -53,10 +53,10 @@ TEST(BlockingCalls, ReturnTheAnswerOfTheirRequest) {
       return false;
     };
   };
-  EXPECT_EQ(open(executor, {7, {}, {}}, after(Opened{.problem = 7, .refused = "no"})).refused, "no");
-  EXPECT_EQ(admit(executor, {7, 4, {}}, after(Admitted{.slot = 4, .batch = 5})).batch, 5u);
-  EXPECT_EQ(sample(executor, {{}}, after(Sampled{.epoch = 6})).epoch, 6u);
-  EXPECT_EQ(recycle(executor, after(Recycled{.epoch = 8})).epoch, 8u);
+  EXPECT_EQ(open(executor, {7, {}, {}}, after(OpenAnswer{.problem = 7, .refused = "no"})).refused, "no");
+  EXPECT_EQ(admit(executor, {7, 4, {}}, after(AdmitAnswer{.slot = 4, .batch = 5})).batch, 5u);
+  EXPECT_EQ(sample(executor, {{}}, after(SampleAnswer{.epoch = 6})).epoch, 6u);
+  EXPECT_EQ(recycle(executor, after(RecycleAnswer{.epoch = 8})).epoch, 8u);
   EXPECT_EQ(executor.num_aborts, 0);
 }
 
@@ -65,7 +65,7 @@ TEST(BlockingCalls, TickOnceASecondAtLeastWhileNothingHappens) {
   int num_ticks = 0;
   const auto began = std::chrono::steady_clock::now();
   recycle(executor, [&] {
-    if (++num_ticks == 2) executor.finish(Recycled{});
+    if (++num_ticks == 2) executor.finish(RecycleAnswer{});
     return false;
   });
   EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(1500));
@@ -79,7 +79,7 @@ TEST(BlockingCalls, LetTheExecutorTickUntilTheyReturn) {
     EXPECT_TRUE(executor.waiting) << "before it is asked for anything";
     if (++num_ticks == 1) {
       executor.waiting();
-      executor.finish(Recycled{});
+      executor.finish(RecycleAnswer{});
     }
     return false;
   });
@@ -91,7 +91,7 @@ TEST(BlockingCalls, AbortOnceWhenTheTickAsksForIt) {
   ManualExecutor executor;
   const auto stop = [] { return true; };
   EXPECT_EQ(admit(executor, {7, 4, {}}, stop).verified.status, Status::cancelled);
-  const Sampled sampled = sample(executor, {{}}, stop);
+  const SampleAnswer sampled = sample(executor, {{}}, stop);
   EXPECT_TRUE(sampled.interrupted && sampled.is_cancelled);
   EXPECT_EQ(recycle(executor, stop).epoch, 3u);
   EXPECT_EQ(executor.num_aborts, 3);
@@ -104,10 +104,10 @@ TEST(AnExecutor, IsWaitedForBesideOtherThingsInOnePoll) {
   executor.begin(request::Sample{});
   for (int i = 0; i < 3; ++i) pipe.put();
   const auto answer = answer_beside(executor, pipe, [&] {
-    if (++num_bytes == 3) executor.finish(Sampled{.epoch = 2});
+    if (++num_bytes == 3) executor.finish(SampleAnswer{.epoch = 2});
   });
   ASSERT_TRUE(answer);
-  EXPECT_EQ(std::get<Sampled>(*answer).epoch, 2u);
+  EXPECT_EQ(std::get<SampleAnswer>(*answer).epoch, 2u);
   EXPECT_EQ(num_bytes, 3) << "all before the answer";
   EXPECT_EQ(executor.num_takes, 1) << "it was left alone until then";
 }

@@ -11,7 +11,7 @@ std::vector<Contender> contenders(Executor& executor, const Problem& problem, co
   constexpr ProblemId kProbe = ~ProblemId{0};
   bool is_aborted = false;
   const auto noted_tick = [&] { return is_aborted = tick && tick(); };
-  Opened opened = open(executor, {kProbe, problem, protocol, candidates}, noted_tick);
+  OpenAnswer opened = open(executor, {kProbe, problem, protocol, candidates}, noted_tick);
   const bool is_of_problem = !opened.lost && !is_aborted;
   if (!opened.refused.empty())
     fail(is_of_problem ? ErrorCode::invalid_input : ErrorCode::unavailable, "{}", opened.refused);

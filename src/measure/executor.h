@@ -38,7 +38,7 @@ struct Admission {
   /// Whether a plan that does not state what the protocol requires is refused (unsupported); false for what a winner
   /// must beat, which may lack it.
   bool must_meet = true;
-  /// Hash of its output in an earlier process (Admitted::output); empty: none. Under a requirement that the plan
+  /// Hash of its output in an earlier process (AdmitAnswer::output); empty: none. Under a requirement that the plan
   /// states, the output must have it.
   std::string output;
   bool operator==(const Admission&) const = default;
@@ -46,7 +46,7 @@ struct Admission {
 
 /// Requests to an executor, of which it does one at a time; a supervisor sends them to its worker as they are.
 namespace request {
-/// Opens a problem; DeviceKind::max_open_problems may be open. Answered by Opened.
+/// Opens a problem; DeviceKind::max_open_problems may be open. Answered by OpenAnswer.
 struct Open {
   ProblemId id = 0;
   Problem problem;
@@ -56,28 +56,28 @@ struct Open {
   std::optional<std::vector<Candidate>> candidates;
   bool operator==(const Open&) const = default;
 };
-/// Prepares and verifies a candidate. Answered by Admitted.
+/// Prepares and verifies a candidate. Answered by AdmitAnswer.
 struct Admit {
   ProblemId id = 0;
   Slot slot = 0;
   Admission admission;
   bool operator==(const Admit&) const = default;
 };
-/// Runs the turns in order without a round trip between them. Answered by Sampled.
+/// Runs the turns in order without a round trip between them. Answered by SampleAnswer.
 struct Sample {
   std::vector<Turn> schedule;
   bool operator==(const Sample&) const = default;
 };
 /// Replaces the worker by a fresh one, which opens its libraries and prepares everything that is open and admitted
-/// anew, without verifying it. Blames nobody; a candidate that cannot be prepared again is in Sampled::failed of the
-/// next schedule that names it. Answered by Recycled.
+/// anew, without verifying it. Blames nobody; a candidate that cannot be prepared again is in SampleAnswer::failed of
+/// the next schedule that names it. Answered by RecycleAnswer.
 struct Recycle {
   bool operator==(const Recycle&) const = default;
 };
 }  // namespace request
 using Request = std::variant<request::Open, request::Admit, request::Sample, request::Recycle>;
 
-struct Opened {
+struct OpenAnswer {
   ProblemId problem;
   /// Not empty if the problem cannot be run on this machine (too large …): the reason and a remedy.
   std::string refused;
@@ -87,9 +87,9 @@ struct Opened {
   /// True if it was refused because workers died without an announced candidate, which proves nothing about the
   /// problem. Set in the caller's process, never in a message.
   bool lost = false;
-  bool operator==(const Opened&) const = default;
+  bool operator==(const OpenAnswer&) const = default;
 };
-struct Admitted {
+struct AdmitAnswer {
   Slot slot;
   Outcome verified;
   uint32_t batch = 1;  ///< Launches per sample needed to make it long enough to time.
@@ -104,9 +104,9 @@ struct Admitted {
   std::string output;
   /// How its samples can be timed: as the protocol says, or by events if its plan cannot be captured.
   Timing timing = Timing::clock;
-  bool operator==(const Admitted&) const = default;
+  bool operator==(const AdmitAnswer&) const = default;
 };
-struct Sampled {
+struct SampleAnswer {
   /// Life of the worker. If it differs from the last answer's, a worker died or was recycled meanwhile and a new one
   /// has everything that was open and admitted. Only samples of one epoch are paired.
   uint32_t epoch = 0;
@@ -121,13 +121,13 @@ struct Sampled {
   /// True if it is interrupted because the request was aborted, so that it is not to be made again. Set in the caller's
   /// process, never in a message.
   bool is_cancelled = false;
-  bool operator==(const Sampled&) const = default;
+  bool operator==(const SampleAnswer&) const = default;
 };
-struct Recycled {
+struct RecycleAnswer {
   uint32_t epoch = 0;  ///< Epoch of the fresh worker.
-  bool operator==(const Recycled&) const = default;
+  bool operator==(const RecycleAnswer&) const = default;
 };
-using Answer = std::variant<Opened, Admitted, Sampled, Recycled>;
+using Answer = std::variant<OpenAnswer, AdmitAnswer, SampleAnswer, RecycleAnswer>;
 
 /// Called at least once a second while a request is outstanding; true: abort it. Must not throw.
 using Tick = std::function<bool()>;

@@ -100,8 +100,8 @@ void LocalExecutor::give_up(const std::string& why) {
   fail(ErrorCode::device, "{}{}", why, running_ == nullptr ? "" : "; the candidate that ran is " + running_->name());
 }
 
-Opened LocalExecutor::answer(const request::Open& open) {
-  Opened answer;
+OpenAnswer LocalExecutor::answer(const request::Open& open) {
+  OpenAnswer answer;
   answer.problem = open.id;
   // References, bandwidth and libraries start threads, which need all cores.
   settle(device_, {}, false);
@@ -135,7 +135,7 @@ Opened LocalExecutor::answer(const request::Open& open) {
 }
 
 /// Whether a problem of this size can be opened now; if not, the answer is to refuse it or that the device is busy.
-bool LocalExecutor::has_memory_for(double bytes, Opened& answer) const {
+bool LocalExecutor::has_memory_for(double bytes, OpenAnswer& answer) const {
   const auto all = static_cast<double>(device_.info().memory_bytes);
   double there = kMemoryShare * all;
   if (bytes > there) {
@@ -233,12 +233,12 @@ bool LocalExecutor::make_bench(OpenProblem& open_problem, bool references) {
   return open_problem.broken.ok();
 }
 
-Admitted LocalExecutor::answer(const request::Admit& admit) {
+AdmitAnswer LocalExecutor::answer(const request::Admit& admit) {
   const auto& [id, slot, admission] = admit;
   const auto found = open_.find(id);
   ATTUNE_CHECK(found != open_.end(), "problem {} is not open", id);
   OpenProblem& open_problem = found->second;
-  Admitted answer;
+  AdmitAnswer answer;
   answer.slot = slot;
   settle(device_, {}, false);
   announce(0, {});
@@ -269,7 +269,7 @@ Admitted LocalExecutor::answer(const request::Admit& admit) {
 
 /// Prepares a candidate, verifies it and runs it for the first time.
 Outcome LocalExecutor::try_out(OpenProblem& open_problem, const Admission& admission, Bench::EntrantPlan& entrant,
-                               Admitted& answer) {
+                               AdmitAnswer& answer) {
   Bench& bench = *open_problem.bench;
   const bool check = admission.verify || admission.twice;
   announce(entrant.slot, admission.limits.load);
@@ -330,12 +330,12 @@ Outcome LocalExecutor::try_out(OpenProblem& open_problem, const Admission& admis
   return timed;
 }
 
-Sampled LocalExecutor::answer(const request::Sample& sample) {
+SampleAnswer LocalExecutor::answer(const request::Sample& sample) {
   const auto& schedule = sample.schedule;
   const bool has_one_slot =
       std::ranges::adjacent_find(schedule, std::ranges::not_equal_to(), &Turn::slot) == schedule.end();
   const bool checks_each_turn = checks_each_turn_ || has_one_slot;
-  Sampled answer = take_turns(schedule, checks_each_turn);
+  SampleAnswer answer = take_turns(schedule, checks_each_turn);
   announce(0, {});
   if (!checks_each_turn && !are_operands_intact()) {
     checks_each_turn_ = true;
@@ -352,8 +352,8 @@ Sampled LocalExecutor::answer(const request::Sample& sample) {
   return answer;
 }
 
-Sampled LocalExecutor::take_turns(const std::vector<Turn>& schedule, bool checks_each_turn) {
-  Sampled answer{.epoch = epoch_};
+SampleAnswer LocalExecutor::take_turns(const std::vector<Turn>& schedule, bool checks_each_turn) {
+  SampleAnswer answer{.epoch = epoch_};
   std::set<Slot> failed;
   for (const Turn& turn : schedule) {
     if (failed.contains(turn.slot)) continue;
@@ -415,7 +415,7 @@ void LocalExecutor::close(ProblemId id) {
   open_.erase(found);
 }
 
-Recycled LocalExecutor::answer(const request::Recycle&) {
+RecycleAnswer LocalExecutor::answer(const request::Recycle&) {
   ++epoch_;
   std::map<ProblemId, OpenProblem> before;
   for (const auto& [id, open_problem] : open_) {
@@ -431,7 +431,8 @@ Recycled LocalExecutor::answer(const request::Recycle&) {
 void LocalExecutor::restore(ProblemId id, const OpenProblem& open_problem) {
   std::vector<Candidate> candidates;
   for (const auto& [slot, admission] : open_problem.admitted) candidates.push_back(admission.candidate);
-  const Opened reopened = answer(request::Open{id, open_problem.problem, open_problem.protocol, std::move(candidates)});
+  const OpenAnswer reopened =
+      answer(request::Open{id, open_problem.problem, open_problem.protocol, std::move(candidates)});
   const bool is_open = reopened.refused.empty() && !reopened.busy;
   for (auto [slot, admission] : open_problem.admitted) {
     admission.verify = admission.twice = false;

@@ -18,9 +18,9 @@ namespace attune {
 /// Runs candidates in this process, on the calling thread, inside take(). A worker uses it behind its wall; tests and
 /// `--isolation none` use it without one. It cannot stop a candidate that hangs or survive one that crashes; a
 /// candidate that ends after its deadline is `timed_out`. A recycle frees all plans, benches and opened libraries, and
-/// makes them anew. A problem is refused (Opened::refused) when memory does not suffice or when it is invalid, and told
-/// to wait (Opened::busy) when as many are open as the kind of device allows. Sampled holds the turns that count: those
-/// of a slot that failed are excluded.
+/// makes them anew. A problem is refused (OpenAnswer::refused) when memory does not suffice or when it is invalid, and
+/// told to wait (OpenAnswer::busy) when as many are open as the kind of device allows. SampleAnswer holds the turns
+/// that count: those of a slot that failed are excluded.
 ///
 /// No result leaves it that another candidate could have falsified. Where memory has no protection, what all candidates
 /// share is hashed before an admission is answered, and before a schedule is. If the turns of several candidates
@@ -56,18 +56,19 @@ class LocalExecutor final : public Executor {
     Outcome broken;  ///< Reason why there is no bench; the outcome of every candidate of the problem.
     SpaceListing listing = SpaceListing::whole;
   };
-  Opened answer(const request::Open& open);
-  Admitted answer(const request::Admit& admit);
-  Sampled answer(const request::Sample& sample);
-  Recycled answer(const request::Recycle& recycle);
+  OpenAnswer answer(const request::Open& open);
+  AdmitAnswer answer(const request::Admit& admit);
+  SampleAnswer answer(const request::Sample& sample);
+  RecycleAnswer answer(const request::Recycle& recycle);
   void restore(ProblemId id, const OpenProblem& open_problem);
-  bool has_memory_for(double bytes, Opened& answer) const;
+  bool has_memory_for(double bytes, OpenAnswer& answer) const;
   bool make_bench(OpenProblem& open_problem, bool references);
   void find_packings(OpenProblem& open_problem);
   void check_layout(const OpenProblem& open_problem, const Config& config) const;
   Outcome prepare(OpenProblem& open_problem, const Admission& admission, std::unique_ptr<Plan>& plan);
   std::vector<OtherRows> prepare_other_rows(OpenProblem& open_problem, const Admission& admission);
-  Outcome try_out(OpenProblem& open_problem, const Admission& admission, Bench::EntrantPlan& entrant, Admitted& answer);
+  Outcome try_out(OpenProblem& open_problem, const Admission& admission, Bench::EntrantPlan& entrant,
+                  AdmitAnswer& answer);
   OpenProblem* open_problem_of(Slot slot);
   void give_back(OpenProblem& open_problem, Slot slot);
   void announce(Slot slot, Milliseconds limit);
@@ -75,7 +76,7 @@ class LocalExecutor final : public Executor {
   void check_device(const std::string& detail);
   bool are_operands_intact() const;
   void check_operands(Slot slot);
-  Sampled take_turns(const std::vector<Turn>& schedule, bool checks_each_turn);
+  SampleAnswer take_turns(const std::vector<Turn>& schedule, bool checks_each_turn);
   [[noreturn]] void give_up(const std::string& why);
 
   Device& device_;

@@ -100,15 +100,15 @@ class LocalExecutorTest : public ::testing::Test {
     device_ = std::make_unique<FakeDevice>(noise);
     executor_ = std::make_unique<LocalExecutor>(*device_, registry_, announcer);
   }
-  Opened open(ProblemId id, const std::string& text = "gemm_a16w16 m=20 n=40 k=64 dtype=fp32",
-              Timing timing = Timing::clock) {
+  OpenAnswer open(ProblemId id, const std::string& text = "gemm_a16w16 m=20 n=40 k=64 dtype=fp32",
+                  Timing timing = Timing::clock) {
     return attune::open(*executor_, {id, Problem::parse(text), Protocol{.seed = 5, .timing = timing}});
   }
-  Admitted admit(Slot slot, const std::string& config, Limits limits = {}) {
+  AdmitAnswer admit(Slot slot, const std::string& config, Limits limits = {}) {
     return admit(slot, {.candidate = {"planted.gemm", "1+7", Config::parse(config)}, .twice = true, .limits = limits});
   }
-  Admitted admit(Slot slot, const Admission& admission) { return attune::admit(*executor_, {1, slot, admission}); }
-  Sampled sample(std::vector<Turn> schedule) { return attune::sample(*executor_, {std::move(schedule)}); }
+  AdmitAnswer admit(Slot slot, const Admission& admission) { return attune::admit(*executor_, {1, slot, admission}); }
+  SampleAnswer sample(std::vector<Turn> schedule) { return attune::sample(*executor_, {std::move(schedule)}); }
 
   int opened_ = 0;
   std::function<void()> at_end_;
@@ -120,7 +120,7 @@ class LocalExecutorTest : public ::testing::Test {
 
 TEST_F(LocalExecutorTest, AnswersWithAContenderForEverySolver) {
   start();
-  const Opened answer = open(1);
+  const OpenAnswer answer = open(1);
   EXPECT_EQ(answer.refused, "");
   ASSERT_EQ(answer.contenders.size(), 3u);
   EXPECT_EQ(answer.contenders[0].solver, "planted.gemm");
@@ -154,7 +154,7 @@ TEST_F(LocalExecutorTest, IsBusyWithTwoProblemsUntilOneIsClosed) {
 
 TEST_F(LocalExecutorTest, RefusesWhatDoesNotFitWithoutAllocatingIt) {
   start();
-  const Opened answer = open(1, "gemm_a16w16 m=2000000000 n=2000000000 k=2000000000 dtype=fp32");
+  const OpenAnswer answer = open(1, "gemm_a16w16 m=2000000000 n=2000000000 k=2000000000 dtype=fp32");
   EXPECT_THAT(answer.refused, HasSubstr("does not fit in memory"));
   EXPECT_THAT(answer.refused, HasSubstr("of 1.1 GB usable"));
   EXPECT_TRUE(answer.contenders.empty());
@@ -198,7 +198,7 @@ TEST_F(LocalExecutorTest, RefusesWhatIsNotAProblem) {
 TEST_F(LocalExecutorTest, AdmitsACorrectCandidateAndCountsItsLaunches) {
   start();
   open(1);
-  const Admitted answer = admit(4, "fault=none;us=5");
+  const AdmitAnswer answer = admit(4, "fault=none;us=5");
   EXPECT_TRUE(answer.verified.ok()) << answer.verified.detail;
   EXPECT_EQ(answer.slot, 4u);
   EXPECT_EQ(answer.batch, 1u) << "virtual time is exact";
@@ -228,7 +228,7 @@ TEST_F(LocalExecutorTest, SamplesEveryTurnInOrder) {
   open(1);
   admit(1, "fault=none;us=5");
   admit(2, "fault=none;us=8;workspace=64");
-  const Sampled answer =
+  const SampleAnswer answer =
       sample({{.slot = 2, .round = 0, .launches = 16}, {.slot = 1, .round = 0}, {.slot = 1, .round = 1}});
   ASSERT_EQ(answer.samples.size(), 3u);
   EXPECT_EQ(answer.turns[0].slot, 2u);
@@ -248,7 +248,7 @@ TEST_F(LocalExecutorTest, ReplaysAGraphOfEachTurnWithTheCopiesInAFreshOrder) {
   std::vector<std::vector<void*>> orders;
   for (uint32_t round = 0; round < 3; ++round) {
     weights_.clear();
-    const Sampled answer = sample({{.slot = 1, .round = round, .launches = kLaunches, .timing = Timing::graph}});
+    const SampleAnswer answer = sample({{.slot = 1, .round = round, .launches = kLaunches, .timing = Timing::graph}});
     ASSERT_EQ(answer.samples.size(), 1u);
     EXPECT_EQ(answer.samples[0].us, 5) << "without what a launch takes beside its kernel";
     EXPECT_EQ(answer.launches, kLaunches + kLaunches / 8);
@@ -266,7 +266,7 @@ TEST_F(LocalExecutorTest, APlanThatCannotBeCapturedIsTimedByEvents) {
   start();
   open(1, "gemm_a16w16 m=20 n=40 k=64 dtype=fp32", Timing::graph);
   for (const char* config : {"fault=none;us=5", "enqueued=0;fault=none;us=5", "claims=1;fault=none;us=5"}) {
-    const Admitted admitted = admit(1, config);
+    const AdmitAnswer admitted = admit(1, config);
     EXPECT_TRUE(admitted.verified.ok()) << admitted.verified.detail;
     EXPECT_EQ(admitted.timing, Timing::events) << config;
     EXPECT_EQ(sample({{.slot = 1, .timing = Timing::events}}).samples.size(), 1u);
@@ -283,7 +283,7 @@ TEST_F(LocalExecutorTest, MarksDisturbedSamplesDirty) {
   start({.dirty_share = 0.5, .dirty_factor = 2});
   open(1);
   admit(1, "fault=none;us=5");
-  const Sampled answer = sample(std::vector<Turn>(40, Turn{.slot = 1}));
+  const SampleAnswer answer = sample(std::vector<Turn>(40, Turn{.slot = 1}));
   int dirty = 0;
   for (const Sample& sample : answer.samples) {
     EXPECT_EQ(sample.us, sample.dirty ? 10 : 5);
@@ -297,7 +297,7 @@ TEST_F(LocalExecutorTest, TakesASampleAgainWhenTheClockIsLowAndCountsIt) {
   start({.slow_clock_share = 1});
   open(1);
   admit(1, "fault=none;us=5");
-  const Sampled answer = sample({{.slot = 1}});
+  const SampleAnswer answer = sample({{.slot = 1}});
   EXPECT_EQ(answer.dropped, 3u);
   ASSERT_EQ(answer.samples.size(), 1u) << "then at the clock there is";
   EXPECT_EQ(answer.samples[0].clock, 0.5f);
@@ -335,7 +335,8 @@ TEST_F(LocalExecutorTest, ASlotThatFailsWhileSampledLosesItsSamplesAndSparesTheO
   admit(2, "fault=none;us=6");
   // A deadline that no run can meet makes the second turn of slot 2 fail.
   auto late = Turn{.slot = 2, .round = 1, .launches = 40, .limit = Milliseconds(1)};
-  const Sampled answer = sample({{.slot = 2}, {.slot = 1}, late, {.slot = 2, .round = 2}, {.slot = 1, .round = 2}});
+  const SampleAnswer answer =
+      sample({{.slot = 2}, {.slot = 1}, late, {.slot = 2, .round = 2}, {.slot = 1, .round = 2}});
   ASSERT_EQ(answer.failed.size(), 1u);
   EXPECT_EQ(answer.failed[0].first, 2u);
   EXPECT_EQ(answer.failed[0].second.status, Status::timed_out);
@@ -415,13 +416,13 @@ TEST_F(LocalExecutorTest, AnAbortedRequestIsAnsweredWithoutBeingDone) {
     executor_->abort();
     return executor_->take().value();
   };
-  EXPECT_EQ(std::get<Opened>(aborted(request::Open{7, {}, {}})),
-            (Opened{.problem = 7, .refused = "the run was stopped"}));
-  const auto admitted = std::get<Admitted>(aborted(request::Admit{1, 6, {}}));
+  EXPECT_EQ(std::get<OpenAnswer>(aborted(request::Open{7, {}, {}})),
+            (OpenAnswer{.problem = 7, .refused = "the run was stopped"}));
+  const auto admitted = std::get<AdmitAnswer>(aborted(request::Admit{1, 6, {}}));
   EXPECT_EQ(admitted.slot, 6u);
   EXPECT_EQ(admitted.verified.status, Status::cancelled);
-  EXPECT_TRUE(std::get<Sampled>(aborted(request::Sample{{{.slot = 1}}})).interrupted);
-  EXPECT_EQ(std::get<Recycled>(aborted(request::Recycle{})).epoch, 0u);
+  EXPECT_TRUE(std::get<SampleAnswer>(aborted(request::Sample{{{.slot = 1}}})).interrupted);
+  EXPECT_EQ(std::get<RecycleAnswer>(aborted(request::Recycle{})).epoch, 0u);
   EXPECT_EQ(opened_, 1) << "nothing was recycled";
   EXPECT_EQ(device_->memory().allocated_bytes(), 0u);
   executor_->abort();  // nothing is outstanding
@@ -490,7 +491,7 @@ TEST_F(LocalExecutorTest, RecyclingOpensLibrariesAndPreparesPlansAnew) {
   EXPECT_EQ(opened_, 2);
   EXPECT_EQ(*num_freed, 2);
   EXPECT_LE(device_->memory().allocated_bytes(), bytes) << "the first bench is gone";
-  const Sampled sampled = sample({{.slot = 1, .round = 1}, {.slot = 2, .round = 1}});
+  const SampleAnswer sampled = sample({{.slot = 1, .round = 1}, {.slot = 2, .round = 1}});
   EXPECT_EQ(sampled.epoch, 1u);
   EXPECT_TRUE(sampled.failed.empty());
   ASSERT_EQ(sampled.samples.size(), 2u);

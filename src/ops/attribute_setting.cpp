@@ -24,7 +24,7 @@ const KeyColumn* column_of(const FamilySpec& family, const AttributeSetting& set
   if (const KeyColumn* key = find_column(family, setting.attribute)) return key;
   if (setting.attribute != "dtype") return nullptr;
   const auto type = std::find_if(family.key.begin(), family.key.end(), [](const KeyColumn& key) {
-    return key.kind == ColumnKind::dtype && key.attribute != "outdtype";
+    return key.kind == ColumnKind::dtype && key.follows.empty();
   });
   return type == family.key.end() ? nullptr : &*type;
 }

@@ -27,6 +27,9 @@ struct KeyColumn {
                                    ///< column is required.
   bool optional = false;           ///< Attune adds the column to a table only when a row has a non-default value.
   std::span<const std::string_view> choices = {};  ///< Names of a choice, in the order of their numbers. Not owned.
+  /// A key attribute that comes before, of the same kind, whose value this one has where nothing states it: a result
+  /// has the type of its inputs. Empty, and where a problem lacks the other: `default_value`.
+  std::string_view follows = {};
 };
 
 /// The name of the 8-bit type in a problem that leaves its format to the device (DeviceInfo::fp8).

@@ -67,9 +67,15 @@ void register_op(const Op& op) {
     fail(ErrorCode::invalid_input, "an op is registered before any other is used, '{}' comes too late", op.name());
   if (std::any_of(all.ops.begin(), all.ops.end(), [&](const Op* known) { return known->name() == op.name(); }))
     fail(ErrorCode::invalid_input, "an op of this name is there already, name it otherwise: '{}'", op.name());
-  if (op.family().number != OpId::first_registered || op.family().op != op.name())
-    fail(ErrorCode::invalid_input, "the family of a registered op has its name and no number: '{}'", op.name());
+  if (op.family().number != OpId::first_registered)
+    fail(ErrorCode::invalid_input, "the family of a registered op has no number: '{}'", op.name());
   all.ops.push_back(&op);
+}
+
+void withdraw_op(const Op& op) noexcept {
+  AllOps& all = all_ops();
+  const Lock lock(all.mutex);
+  if (!all.is_fixed) std::erase(all.ops, &op);
 }
 
 const Op* find_op(std::string_view name) {

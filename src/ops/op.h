@@ -86,10 +86,10 @@ enum class Path : uint8_t { naive, fast };
 class Op {
  public:
   virtual ~Op() = default;
-  virtual std::string_view name() const = 0;
   virtual std::span<const AttributeSpec> schema() const = 0;
   /// Tables and names of the op, from which families() makes its entry: find_family() returns that one.
   virtual const FamilySpec& family() const = 0;
+  std::string_view name() const { return family().op; }
   /// Checks a problem, fills in defaults, orders attributes. Throws invalid_input naming the attribute.
   virtual Problem normalise(const Problem& problem, const DeviceInfo& device) const = 0;
   virtual Work work(const Problem& problem) const = 0;
@@ -103,10 +103,8 @@ class Op {
   /// Callers split rows over threads.
   virtual void reference(const Problem& problem, Path path, const HostTensors& tensors,
                          const ReferencePart& out) const = 0;
-  /// The same for a device, all rows at once. Empty (the default): references are computed on the host.
-  virtual std::optional<ReferenceKernel> reference_kernel([[maybe_unused]] const Problem& problem) const {
-    return std::nullopt;
-  }
+  /// The op's device text. Null (the default): references are computed on the host.
+  virtual const OpKernels* kernels() const { return nullptr; }
   virtual int64_t output_rows(const Problem& problem) const = 0;
   virtual Tolerance tolerance(const Problem& problem) const = 0;
 };
@@ -122,6 +120,8 @@ std::span<const Op* const> ops();
 /// OpId::first_registered on. Call it before anything asks for ops() or families(). Throws invalid_input for a name
 /// that an op or a family has, and when it comes too late. Thread-safe.
 void register_op(const Op& op);
+/// Takes a registered op back, unless somebody has asked for ops() meanwhile. Thread-safe.
+void withdraw_op(const Op& op) noexcept;
 /// Sets a function that registers ops from outside this build. The first ops() calls it once, before the list is fixed;
 /// the function must not ask for ops() or families().
 void set_op_loader(void (*load)()) noexcept;

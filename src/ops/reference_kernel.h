@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "attune/problem.h"
 #include "tensor/kernel_image.h"
 
 namespace attune {
@@ -22,6 +24,15 @@ struct ReferenceKernel {
   const char* name = nullptr;
   LaunchGrid grid;
   std::vector<std::byte> problem;
+};
+
+/// The device text of an op, beside its C++: kernels that compute what the Op does. Const and stateless; thread-safe.
+class OpKernels {
+ public:
+  virtual ~OpKernels() = default;
+  /// Computes what Op::reference() does, all rows at once. Empty: the host computes it for this problem, which is
+  /// normalised.
+  virtual std::optional<ReferenceKernel> reference_kernel(const Problem& problem) const = 0;
 };
 
 }  // namespace attune

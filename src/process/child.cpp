@@ -16,7 +16,7 @@
 namespace attune {
 
 Child::Child(const ChildCommand& command) {
-  const Spawned spawned = spawn(command);
+  const SpawnResult spawned = spawn(command);
   pid_ = spawned.pid;
   descriptor_ = spawned.descriptor;
 }

@@ -34,7 +34,7 @@ class Shell {
   }
 
  private:
-  Spawned made_;
+  SpawnResult made_;
 };
 
 TEST(Reap, TellsHowAChildEndedOnceAndOnlyThen) {

@@ -179,7 +179,7 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return result;
 }
 
-Spawned clone_child(Plan& plan) {
+SpawnResult clone_child(Plan& plan) {
   const Stack stack;
   int descriptor = -1;
   pid_t pid = -1;
@@ -210,7 +210,7 @@ Spawned clone_child(Plan& plan) {
 
 }  // namespace
 
-Spawned spawn(const ChildCommand& command) {
+SpawnResult spawn(const ChildCommand& command) {
   ATTUNE_CHECK(!command.arguments.empty() && command.arguments[0].starts_with('/'),
                "a command must start with an absolute path");
   std::vector<std::string> settings;
@@ -232,7 +232,7 @@ Spawned spawn(const ChildCommand& command) {
             .parent = ::getpid(),
             .limits = {}};
   add_limits(plan, command.limits);
-  const Spawned spawned = clone_child(plan);
+  const SpawnResult spawned = clone_child(plan);
   if (plan.failed) {
     ::waitpid(spawned.pid, nullptr, 0);
     OwnedChildren::instance().remove(spawned.pid);

@@ -6,13 +6,13 @@
 
 namespace attune {
 
-struct Spawned {
+struct SpawnResult {
   pid_t pid;
   int descriptor;  ///< pidfd, closed on exec; the caller must close it.
 };
 
 /// Starts the command as documented at Child, and throws like its constructor. The process is in OwnedChildren until
 /// the caller has reaped it and removes it there.
-Spawned spawn(const ChildCommand& command);
+SpawnResult spawn(const ChildCommand& command);
 
 }  // namespace attune

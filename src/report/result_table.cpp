@@ -19,9 +19,6 @@ constexpr const char* kBestUntuned = "the best untuned config";
 constexpr const char* kWithoutPause = ", confirmed without the pause";
 constexpr std::string_view kLayout = "{} {:>10} {:<46} {:>10} {:>8} {:>17} {:>9}  {}";
 
-/// The attribute of the result's type, which is shown where it differs from that of the inputs.
-constexpr std::string_view kResultType = "outdtype";
-
 bool is_size(const KeyColumn& key) { return key.kind == ColumnKind::integer && key.default_value.empty(); }
 
 /// Pads to a display width: counts characters, not bytes, so that × and … line up.
@@ -48,7 +45,7 @@ std::string short_shape(const Problem& problem) {
       sizes += (sizes.empty() ? "" : "×") + value;
     else if (key.kind == ColumnKind::dtype && type.empty())
       types = type = value;
-    else if (key.attribute == kResultType)
+    else if (key.kind == ColumnKind::dtype && !key.follows.empty())
       types += value == type ? "" : "→" + value;
     else if (value != key.default_value)
       others += key.kind == ColumnKind::flag && value == "1" ? fmt::format(" +{}", key.attribute)

@@ -139,6 +139,7 @@ TEST(ResultTable, AShapeNamesWhatItsFamilyHasBesideTheDefaults) {
       "1×2×3 bf16→fp32 +bpreshuffle trans_b=0 +out_scale");
   EXPECT_EQ(short_shape(Problem::parse("batched_gemm_bf16 batch=4 m=1 n=2 k=3")), "4×1×2×3");
   EXPECT_EQ(short_shape(Problem::parse("gemm_a8w8 m=1 n=2 k=3 q_dtype_w=e4m3fn")), "1×2×3 e4m3fn");
+  EXPECT_EQ(short_shape(Problem::parse("gemm_a16w16 m=1 n=2 k=3 dtype=bf16")), "1×2×3 bf16");
   EXPECT_EQ(short_shape(Problem::parse("no_op m=1")), "no_op m=1");
   EXPECT_EQ(short_shape(Problem::parse("gemm_a16w16 m=1 k=3")), "gemm_a16w16 m=1 k=3");
 }

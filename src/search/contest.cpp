@@ -80,9 +80,9 @@ std::optional<Want> Contest::State::advance() {
     case Phase::publish:
       return advance_publish();
     case Phase::finished:
-      return Finished{};
+      return ContestEnd{};
   }
-  return Finished{};
+  return ContestEnd{};
 }
 
 std::optional<Want> Contest::State::advance_race() {
@@ -241,7 +241,7 @@ std::optional<Want> Contest::State::advance_publish() {
 }
 
 std::optional<Want> Contest::State::advance_exhaustive() {
-  if (phase == Phase::finished) return Finished{};
+  if (phase == Phase::finished) return ContestEnd{};
   if (!closed) {
     may_join = std::numeric_limits<uint32_t>::max();
     return WantEntrants{may_join};
@@ -316,12 +316,12 @@ Contest& Contest::operator=(Contest&&) noexcept = default;
 
 Want Contest::next() {
   auto& state = *state_;
-  if (state.phase == Phase::finished) return Finished{};
+  if (state.phase == Phase::finished) return ContestEnd{};
   if (state.cut) {
     state.wanted.clear();
     if (state.phase == Phase::confirm) state.settle_unproven();
     state.finish();
-    return Finished{};
+    return ContestEnd{};
   }
   if (!state.wanted.empty()) return WantSamples{state.wanted};
   while (true) {

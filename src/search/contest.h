@@ -34,9 +34,9 @@ struct WantDelay {
 /// A contest's request for a worker in which none of its samples since the finals began were taken. Answer with
 /// renewed().
 struct WantFreshWorker {};
-struct Finished {};
+struct ContestEnd {};
 /// A request of a contest. The caller fulfils it and calls next() again.
-using Want = std::variant<WantEntrants, WantSamples, WantDelay, WantFreshWorker, Finished>;
+using Want = std::variant<WantEntrants, WantSamples, WantDelay, WantFreshWorker, ContestEnd>;
 
 enum class Phase : uint8_t { race, finals, confirm, publish, finished };
 
@@ -92,7 +92,7 @@ class Contest {
   Rounds rounds_since_race() const;
   /// Median of its clean samples (of all if fewer than 3 are clean). 0 before the first sample.
   double median_us(Slot slot) const;
-  /// Requires: next() returned Finished.
+  /// Requires: next() returned ContestEnd.
   ContestResult result() const;
 
  private:

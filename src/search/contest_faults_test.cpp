@@ -27,7 +27,7 @@ std::vector<Turn> play_to(Contest& contest, SyntheticWorld& world, const std::ve
   size_t num_joined = 0;
   while (true) {
     const Want want = contest.next();
-    if (std::holds_alternative<Finished>(want)) return {};
+    if (std::holds_alternative<ContestEnd>(want)) return {};
     if (std::holds_alternative<WantEntrants>(want)) {
       while (num_joined < entrants.size()) contest.join(entrants[num_joined++]);
       contest.close();
@@ -116,7 +116,7 @@ TEST(ContestFaults, TurnsWithoutAUsableSampleDoNotKeepItFromEnding) {
   contest.close();
   for (int i = 0; i < 1000; ++i) {
     const auto want = contest.next();
-    if (std::holds_alternative<Finished>(want)) break;
+    if (std::holds_alternative<ContestEnd>(want)) break;
     if (std::holds_alternative<WantDelay>(want)) contest.delayed();
     if (std::holds_alternative<WantFreshWorker>(want)) contest.renewed();
     if (const auto* samples = std::get_if<WantSamples>(&want)) {
@@ -135,7 +135,7 @@ TEST(ContestFaults, ABudgetCutBeforeTheEndOfTheFinalsDecidesNothing) {
     Contest contest({});
     ASSERT_FALSE(play_to(contest, world, entrants_of(times), phase).empty());
     contest.cut();
-    EXPECT_TRUE(std::holds_alternative<Finished>(contest.next()));
+    EXPECT_TRUE(std::holds_alternative<ContestEnd>(contest.next()));
     EXPECT_FALSE(contest.result().decided);
   }
 }
@@ -147,7 +147,7 @@ TEST(ContestFaults, ABudgetCutInConfirmIsATieAndInPublishKeepsTheVerdict) {
     Contest contest({});
     ASSERT_FALSE(play_to(contest, world, entrants_of(times), phase).empty());
     contest.cut();
-    EXPECT_TRUE(std::holds_alternative<Finished>(contest.next()));
+    EXPECT_TRUE(std::holds_alternative<ContestEnd>(contest.next()));
     const auto result = contest.result();
     EXPECT_TRUE(result.decided);
     EXPECT_EQ(result.verdict, phase == Phase::confirm ? Verdict::tie : Verdict::baseline);
@@ -165,7 +165,7 @@ TEST(ContestFaults, ACutExhaustiveContestReportsButDecidesNothing) {
   auto contest = Contest::exhaustive(0, 5000, {});
   contest.report(measure(world, play_to(contest, world, entrants_of(times), Phase::finals)));
   contest.cut();
-  EXPECT_TRUE(std::holds_alternative<Finished>(contest.next()));
+  EXPECT_TRUE(std::holds_alternative<ContestEnd>(contest.next()));
   EXPECT_FALSE(contest.result().decided);
   EXPECT_EQ(contest.result().winner, 1u);
 }
@@ -187,7 +187,7 @@ TEST(ContestFaults, NobodyJoiningEndsUndecided) {
   Contest contest({});
   EXPECT_TRUE(std::holds_alternative<WantEntrants>(contest.next()));
   contest.close();
-  EXPECT_TRUE(std::holds_alternative<Finished>(contest.next()));
+  EXPECT_TRUE(std::holds_alternative<ContestEnd>(contest.next()));
   EXPECT_FALSE(contest.result().decided);
 }
 

@@ -25,7 +25,7 @@ class OpeningsPlay {
     SyntheticWorld world(times_(0), kQuiet, 1);
     for (size_t num_joined = 0;;) {
       const Want want = contest_.next();
-      if (std::holds_alternative<Finished>(want)) return contest_.result();
+      if (std::holds_alternative<ContestEnd>(want)) return contest_.result();
       if (std::holds_alternative<WantEntrants>(want)) {
         while (num_joined < entrants_.size()) contest_.join(entrants_[num_joined++]);
         contest_.close();

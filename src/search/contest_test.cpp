@@ -292,7 +292,7 @@ TEST(Contest, ConfirmWaitsOnceForTheDelayAndABaselineThatWinsDoesNot) {
     for (Slot slot = 0; slot < 2; ++slot) contest.join({.slot = slot, .name = "c", .baseline = slot == 0});
     contest.close();
     int num_delays = 0;
-    for (auto want = contest.next(); !std::holds_alternative<Finished>(want); want = contest.next()) {
+    for (auto want = contest.next(); !std::holds_alternative<ContestEnd>(want); want = contest.next()) {
       if (const auto* delay = std::get_if<WantDelay>(&want)) {
         EXPECT_EQ(delay->seconds, 5.0);
         EXPECT_EQ(contest.phase(), Phase::confirm);
@@ -358,7 +358,7 @@ TEST(Contest, PublishedTimesAreOfTheRoundsAfterTheChoice) {
       size_t num_joined = 0;
       for (;;) {
         const Want want = contest.next();
-        if (std::holds_alternative<Finished>(want)) return contest.result();
+        if (std::holds_alternative<ContestEnd>(want)) return contest.result();
         if (const auto* request = std::get_if<WantEntrants>(&want)) {
           for (; num_joined < entrants.size() && request->max_count > 0; ++num_joined)
             contest.join(entrants[num_joined]);
@@ -428,7 +428,7 @@ TEST(Contest, ExhaustiveGivesEveryoneExactlyTheRoundsAskedFor) {
 TEST(Contest, ExhaustiveEndsForNobodyAndForManyRounds) {
   auto nobody = Contest::exhaustive(5, 101, options_of(1));
   nobody.close();
-  EXPECT_TRUE(std::holds_alternative<Finished>(nobody.next()));
+  EXPECT_TRUE(std::holds_alternative<ContestEnd>(nobody.next()));
   EXPECT_FALSE(nobody.result().decided);
   const auto times = equal_times(3);
   SyntheticWorld world(times, {}, 1);

@@ -95,6 +95,20 @@ TEST_F(Schema1, IsReadWithoutBeingChanged) {
   EXPECT_EQ(read_file(file_), before);
 }
 
+TEST_F(Schema1, IsCountedWithoutItsPayloads) {
+  {
+    soci::session session(soci::sqlite3, "db=\"" + file_.string() + "\"");
+    session << "UPDATE entries SET payload = 'nothing that is read' WHERE kind = 2";
+  }
+  const auto journal = open_sql_journal_read_only(file_);
+  EXPECT_EQ(journal->count({}), (EntryCounts{.started = 1, .records = 1, .decisions = 1, .pardons = 1}));
+  EXPECT_EQ(journal->count({.started = false, .records = false, .pardons = false}), EntryCounts{.decisions = 1});
+  EXPECT_EQ(journal->count({.problem_prefix = "conv"}), EntryCounts{.pardons = 1});
+  EXPECT_EQ(journal->count({.run = 1}), EntryCounts{}) << "its entries belong to no run";
+  EXPECT_EQ(journal->count({.statuses = {"ok"}}), EntryCounts{.records = 1}) << "which payloads alone say";
+  EXPECT_EQ(journal->count({.stages = {Stage::final}, .decisions = false}), (EntryCounts{.started = 1, .pardons = 1}));
+}
+
 TEST_F(Schema1, IsBroughtUpToDateByAWriter) {
   const auto journal = open_sql_journal(file_);
   expect_all_of_unknown_place(*journal);

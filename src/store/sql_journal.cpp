@@ -33,7 +33,7 @@ constexpr int kBusyWaitMs = 60'000;
 enum class Access { read_write, read_only };
 
 /// The database is damaged. Readers catch it to recover the other entries.
-class Damaged final : public Error {
+class JournalDamage final : public Error {
  public:
   using Error::Error;
 };
@@ -110,10 +110,10 @@ class Connection {
   }
 
   [[noreturn]] void fail_damaged() const {
-    throw Damaged(ErrorCode::database,
-                  fmt::format("the journal is damaged or is not a journal: move it away or restore a copy "
-                              "(without -wal and -shm beside it): '{}'",
-                              file_.string()));
+    throw JournalDamage(ErrorCode::database,
+                        fmt::format("the journal is damaged or is not a journal: move it away or restore a copy "
+                                    "(without -wal and -shm beside it): '{}'",
+                                    file_.string()));
   }
 
  private:
@@ -257,11 +257,11 @@ class SqlJournal final : public Journal {
     };
     try {
       select(query_text + (query.newest_first ? " ORDER BY id DESC" : " ORDER BY id"), values, take);
-    } catch (const Damaged&) {
+    } catch (const JournalDamage&) {
       if (access_ != Access::read_only) throw;
       // A damaged page ends the scan; entries on other pages can still be read one by one.
       constexpr long long kMaxAsked = 1'000'000;  // the newest id may itself be damaged
-      const long long newest = connection_.integer("SELECT max(id) FROM entries");
+      const long long newest = newest_id();
       const long long step = query.newest_first ? -1 : 1;
       const long long end = query.newest_first ? std::max<long long>(query.after, newest - kMaxAsked)
                                                : std::min(newest, last + kMaxAsked) + 1;
@@ -270,7 +270,7 @@ class SqlJournal final : public Journal {
         try {
           select(query_text + fmt::format(" AND id = {}", id), values,
                  [&](const Stamp& stamp, const std::string& payload) { return goes_on = take(stamp, payload); });
-        } catch (const Damaged&) {
+        } catch (const JournalDamage&) {
           ++num_damaged;
         }
       }
@@ -280,31 +280,16 @@ class SqlJournal final : public Journal {
 
   EntryCounts count(const Query& query) const override {
     refresh_schema();
-    EntryCounts counts;
-    if (empty_) return counts;
-    if (entries_ == kSchema1Entries) {  // has no columns for most of what a query filters by
-      Query all = query;
-      all.limit = 0;
-      scan(all, [&](const Entry& entry, const Stamp&) { add(counts, entry.index(), 1); });
-      return counts;
+    if (empty_) return {};
+    const bool is_schema_1 = entries_ == kSchema1Entries;
+    // Schema 1 has no columns for these, and what is damaged is found by reading alone.
+    if (is_schema_1 && !(query.stages.empty() && query.statuses.empty())) return count_by_reading(query);
+    try {
+      return count_rows(query, is_schema_1);
+    } catch (const JournalDamage&) {
+      if (access_ != Access::read_only) throw;
+      return count_by_reading(query);
     }
-    const auto [condition, values] = condition_of(query, false);
-    const bool is_of_decisions = !query.started && !query.records && query.decisions && !query.pardons && !query.runs;
-    std::string columns = fmt::format("kind, count(*) FROM entries WHERE {} GROUP BY kind", condition);
-    if (is_of_decisions) {
-      // The index is named because SQLite's planner prefers the one of all kinds, which takes ten times as long.
-      const bool names_problems = query.problem || !query.problem_prefix.empty();
-      columns = fmt::format("2, count(*) FROM entries INDEXED BY {} WHERE {}",
-                            names_problems ? "decisions_by_problem" : "decisions_by_place", condition);
-    }
-    int kind = 0;
-    long long number = 0;
-    const auto take = [&] {
-      add(counts, static_cast<size_t>(kind), number);
-      return true;
-    };
-    fetch("SELECT " + columns, values, take, kind, number);
-    return counts;
   }
 
   bool is_in_place() const noexcept override { return held_->is_in_place(); }
@@ -381,6 +366,44 @@ class SqlJournal final : public Journal {
   /// A reader that has met an empty journal or an older schema looks whether a writer has changed that.
   void refresh_schema() const {
     if (access_ == Access::read_only && (empty_ || entries_ == kSchema1Entries)) detect_schema();
+  }
+
+  /// The newest id, or a larger one if its page is damaged.
+  long long newest_id() const {
+    try {
+      return connection_.integer("SELECT max(id) FROM entries");
+    } catch (const JournalDamage&) {
+      if (entries_ == kSchema1Entries) throw;
+      return connection_.integer("SELECT seq FROM sqlite_sequence WHERE name = 'entries'");
+    }
+  }
+
+  EntryCounts count_by_reading(Query query) const {
+    EntryCounts counts;
+    query.limit = 0;
+    scan(query, [&](const Entry& entry, const Stamp&) { add(counts, entry.index(), 1); });
+    return counts;
+  }
+
+  EntryCounts count_rows(const Query& query, bool is_schema_1) const {
+    const auto [condition, values] = condition_of(query, is_schema_1);
+    const bool is_of_decisions = !query.started && !query.records && query.decisions && !query.pardons && !query.runs;
+    std::string columns = fmt::format("kind, count(*) FROM {} WHERE {} GROUP BY kind", entries_, condition);
+    if (is_of_decisions && !is_schema_1) {
+      // The index is named because SQLite's planner prefers the one of all kinds, which takes ten times as long.
+      const bool names_problems = query.problem || !query.problem_prefix.empty();
+      columns = fmt::format("2, count(*) FROM entries INDEXED BY {} WHERE {}",
+                            names_problems ? "decisions_by_problem" : "decisions_by_place", condition);
+    }
+    EntryCounts counts;
+    int kind = 0;
+    long long number = 0;
+    const auto take = [&] {
+      add(counts, static_cast<size_t>(kind), number);
+      return true;
+    };
+    fetch("SELECT " + columns, values, take, kind, number);
+    return counts;
   }
 
   void insert(const std::vector<SqlRow>& rows) {

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -249,6 +250,37 @@ TEST_F(SqlJournal, AReaderReadsAroundATornPage) {
   EXPECT_GT(num_damaged, 0u);
   EXPECT_GT(num_read, kNumEntries / 2);
   EXPECT_EQ(num_read + num_damaged, kNumEntries);
+}
+
+TEST_F(SqlJournal, AReaderCountsAroundATornPage) {
+  constexpr size_t kNumEntries = 60;
+  {
+    const auto journal = open_sql_journal(file_);
+    for (size_t i = 0; i < kNumEntries; ++i) journal->append(std::vector<Entry>{record("a=" + std::to_string(i))});
+  }
+  const std::string whole = read_file(file_), torn(4096, '\x5a');
+  size_t num_readable = 0;
+  for (size_t page = 1; page < whole.size() / 4096; ++page) {
+    overwrite(page * 4096, torn);
+    size_t num_read = 0, num_newest = 0;
+    std::optional<size_t> counted;
+    static_cast<void>(error_of([&] {
+      const auto journal = open_sql_journal_read_only(file_);
+      journal->scan({}, [&](const Entry&, const Stamp&) { ++num_read; });
+      counted = static_cast<size_t>(journal->count({}).records);
+      journal->scan({.newest_first = true, .limit = 3}, [&](const Entry&, const Stamp&) { ++num_newest; });
+    }));
+    if (num_read > 0) {
+      // A whole index counts entries on the torn page, too.
+      EXPECT_TRUE(counted == num_read || counted == kNumEntries) << "page " << page;
+      EXPECT_EQ(num_newest, std::min<size_t>(3, num_read)) << "page " << page;
+      ++num_readable;
+    }
+    overwrite(page * 4096, whole.substr(page * 4096, 4096));
+  }
+  EXPECT_GT(num_readable, whole.size() / 4096 / 2);
+  for (size_t page = 1; page < whole.size() / 4096; ++page) overwrite(page * 4096, torn);
+  EXPECT_THAT(error_of([&] { open_sql_journal(file_)->count({}); }).what(), HasSubstr("damaged")) << "a writer is told";
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ struct RowCheckOptions {
   bool verify_only = false;      ///< Runs kernels for correctness only.
   double max_slowdown_pct = 10;  ///< Allowed slowdown against the baseline.
   double slower_than_pct = 25;   ///< Allowed slowdown against the time that the row states.
-  Limits limits;                 ///< For each candidate.
+  Limits limits;                 ///< See InterleavedOptions::limits.
   Tick tick;                     ///< See measure/blocking_calls.h; a row that it stops has no valid result.
 };
 

@@ -50,15 +50,15 @@ class WorkerExecutorTest : public testing::Test {
     if (!executor_) executor_ = std::make_unique<WorkerExecutor>(options_);
     return *executor_;
   }
-  Opened open() { return attune::open(executor(), {1, problem_, {}}); }
+  OpenAnswer open() { return attune::open(executor(), {1, problem_, {}}); }
   request::Admit admission(Slot slot, const std::string& config, Milliseconds run = Milliseconds(2000)) const {
     const Candidate candidate{"fake.gemm", "1", Config::parse(config)};
     return {1, slot, {.candidate = candidate, .twice = true, .limits = {load_, run}}};
   }
-  Admitted admit(Slot slot, const std::string& config, Milliseconds run = Milliseconds(2000)) {
+  AdmitAnswer admit(Slot slot, const std::string& config, Milliseconds run = Milliseconds(2000)) {
     return attune::admit(executor(), admission(slot, config, run));
   }
-  Sampled sample(std::initializer_list<Slot> slots, uint32_t rounds = 3) {
+  SampleAnswer sample(std::initializer_list<Slot> slots, uint32_t rounds = 3) {
     std::vector<Turn> schedule;
     for (uint32_t round = 0; round < rounds; ++round) {
       for (const Slot slot : slots) schedule.push_back({slot, round, 1, Milliseconds(2000)});
@@ -75,12 +75,12 @@ class WorkerExecutorTest : public testing::Test {
   }
 
   /// Kills the worker in the middle of slow launches.
-  Sampled sample_and_kill(Slot slot) {
+  SampleAnswer sample_and_kill(Slot slot) {
     executor().begin(request::Sample{{Turn{slot, 0, 6, Milliseconds(20'000)}}});
     EXPECT_FALSE(executor().take());
     EXPECT_FALSE(is_readable(executor().descriptor(), Milliseconds(200))) << "it is under way";
     ::kill(executor().processes().front(), SIGKILL);
-    return std::get<Sampled>(finish().value());
+    return std::get<SampleAnswer>(finish().value());
   }
   /// Waits for the answer to the outstanding request; nothing if the executor says nothing for ten seconds.
   std::optional<Answer> finish() {

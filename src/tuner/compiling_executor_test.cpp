@@ -30,7 +30,7 @@ class PipeExecutor final : public Executor {
   std::optional<Answer> take() override {
     if (!is_readable(pipe.descriptor())) return std::nullopt;
     pipe.take();
-    return Recycled{7};
+    return RecycleAnswer{7};
   }
   void close(ProblemId) override {}
   void drop(Slot) override {}
@@ -98,7 +98,7 @@ TEST_F(CompilingExecutorTest, KeepsCompilersGoingWhileTheDeviceWorksAndAnswersAl
   EXPECT_FALSE(is_readable(executor_.descriptor())) << "nothing is left to do";
   inner_.pipe.put();
   EXPECT_TRUE(is_readable(executor_.descriptor()));
-  EXPECT_EQ(std::get<Recycled>(executor_.take().value()).epoch, 7u);
+  EXPECT_EQ(std::get<RecycleAnswer>(executor_.take().value()).epoch, 7u);
 }
 
 TEST_F(CompilingExecutorTest, AMachineWithoutProcessesHasNotLostTheDevice) {

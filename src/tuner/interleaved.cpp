@@ -71,7 +71,7 @@ void fill_measurement(PendingTurn& timed) {
 }
 
 /// Notes the failures of a schedule in the results of their candidates, which then take no further part.
-void note_failures(const Sampled& sampled, std::vector<PendingTurn>& alive) {
+void note_failures(const SampleAnswer& sampled, std::vector<PendingTurn>& alive) {
   for (const auto& [slot, outcome] : sampled.failed) {
     for (PendingTurn& timed : alive) {
       if (timed.slot == slot) timed.result->outcome = outcome;
@@ -80,7 +80,7 @@ void note_failures(const Sampled& sampled, std::vector<PendingTurn>& alive) {
 }
 
 /// A death voids a schedule, so it is run again without the dead candidates until it completes or is aborted.
-Sampled sample_all(Executor& executor, std::vector<Turn> schedule, const Tick& tick) {
+SampleAnswer sample_all(Executor& executor, std::vector<Turn> schedule, const Tick& tick) {
   std::vector<std::pair<Slot, Outcome>> failed;
   for (;;) {
     auto sampled = sample(executor, {schedule}, tick);
@@ -107,20 +107,30 @@ void time_alike(std::vector<PendingTurn>& alive) {
 }
 
 /// Has a second worker make all candidates anew; it compares their outputs with the first one's.
-void compare_processes(Executor& executor, std::vector<PendingTurn>& alive, const InterleavedOptions& options) {
-  recycle(executor, options.tick);
+void compare_processes(Executor& executor, std::vector<PendingTurn>& alive, const Limits& limits, const Tick& tick) {
+  recycle(executor, tick);
   std::vector<Turn> schedule;
-  for (const PendingTurn& one : alive) schedule.push_back({one.slot, 0, 1, turn_limit(one, options.limits)});
-  note_failures(sample_all(executor, std::move(schedule), options.tick), alive);
+  for (const PendingTurn& one : alive) schedule.push_back({one.slot, 0, 1, turn_limit(one, limits)});
+  note_failures(sample_all(executor, std::move(schedule), tick), alive);
   std::erase_if(alive, [](const PendingTurn& one) { return !one.result->outcome.ok(); });
 }
 
 }  // namespace
 
+Limits limits_on(const DeviceKind& kind, Limits stated) {
+  // Nothing is known of the time that a given candidate needs, so a launch has far more than those of a search.
+  constexpr double kMinRunS = 60;
+  if (stated.load.count() == 0) stated.load = milliseconds_of(kind.load_deadline_s);
+  if (stated.run.count() == 0) stated.run = milliseconds_of(std::max(kMinRunS, kind.run_deadline_s));
+  return stated;
+}
+
 std::vector<TimedCandidate> time_interleaved(Executor& executor, const Problem& problem,
                                              std::span<const Candidate> candidates, const InterleavedOptions& options) {
+  const DeviceKind& kind = device_kind(executor.device().kind);
+  const Limits limits = limits_on(kind, options.limits);
   Protocol protocol = options.protocol;
-  protocol.timing = device_kind(executor.device().kind).timing;
+  protocol.timing = kind.timing;
   const auto opened = open(
       executor, {kId, problem, std::move(protocol), std::vector(candidates.begin(), candidates.end())}, options.tick);
   if (!opened.refused.empty()) {
@@ -144,14 +154,15 @@ std::vector<TimedCandidate> time_interleaved(Executor& executor, const Problem& 
                             .binaries = std::move(built[i].binaries),
                             .verify = true,
                             .twice = true,
-                            .limits = options.limits,
+                            .limits = limits,
                             .must_meet = i > 0 || !options.first_is_opponent,
                             .output = {}}},
                           options.tick);
     results[i].outcome = std::move(admitted.verified);
     if (results[i].outcome.ok()) alive.push_back({&results[i], slot, admitted.batch, admitted.timing, {}});
   }
-  if (options.protocol.require != Requirement::none && !alive.empty()) compare_processes(executor, alive, options);
+  if (options.protocol.require != Requirement::none && !alive.empty())
+    compare_processes(executor, alive, limits, options.tick);
   time_alike(alive);
   Random random(options.seed + 1);
   std::vector<Turn> schedule;
@@ -160,10 +171,10 @@ std::vector<TimedCandidate> time_interleaved(Executor& executor, const Problem& 
   for (uint32_t round = 0; round < options.rounds; ++round) {
     random.shuffle(order);
     for (const PendingTurn* timed : order)
-      schedule.push_back({timed->slot, round, timed->batch, turn_limit(*timed, options.limits), timed->timing});
+      schedule.push_back({timed->slot, round, timed->batch, turn_limit(*timed, limits), timed->timing});
   }
   if (!schedule.empty()) {
-    const Sampled sampled = sample_all(executor, std::move(schedule), options.tick);
+    const SampleAnswer sampled = sample_all(executor, std::move(schedule), options.tick);
     note_failures(sampled, alive);
     for (PendingTurn& timed : alive) {
       // The answer contains no turns of a candidate that failed.

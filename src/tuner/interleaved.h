@@ -9,6 +9,7 @@
 
 namespace attune {
 
+struct DeviceKind;
 class Kernels;
 
 /// Result of one candidate that was verified and timed beside others.
@@ -25,10 +26,13 @@ struct InterleavedOptions {
   uint64_t seed = 0;
   /// Whether the first candidate need not meet what the protocol requires: the others are compared with it.
   bool first_is_opponent = false;
-  Kernels* kernels = nullptr;                                 ///< Null: candidates that need compiled kernels fail.
-  Limits limits{Milliseconds(60'000), Milliseconds(60'000)};  ///< Limits for each candidate.
+  Kernels* kernels = nullptr;  ///< Null: candidates that need compiled kernels fail.
+  Limits limits;               ///< For each candidate, as limits_on() completes them.
   Tick tick;  ///< For a caller that may be interrupted, called while the executor or compilers work; empty: never.
 };
+
+/// The limits of given candidates: as stated; where that is 0, of the kind of device, for a launch at least a minute.
+Limits limits_on(const DeviceKind& kind, Limits stated);
 
 /// Verifies candidates of one problem and times the correct ones, interleaved in fresh random permutations and all in
 /// one way (Timing), for `bench` and `check`. If the protocol has a requirement, outputs are compared with those of a

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "device/device_kind.h"
 
 namespace attune {
 namespace {
@@ -38,17 +39,17 @@ class StoppableExecutor final : public Executor {
   std::function<void(const Request&)> on_request = [](const Request&) {};
 
  private:
-  static Answer done(const request::Open& open) { return Opened{.problem = open.id}; }
+  static Answer done(const request::Open& open) { return OpenAnswer{.problem = open.id}; }
   Answer done(const request::Admit& admit) const {
     const Timing timing = admit.slot == is_timed_by_events ? Timing::events : Timing::graph;
-    Admitted admitted{.slot = admit.slot, .timing = timing};
+    AdmitAnswer admitted{.slot = admit.slot, .timing = timing};
     if (admit.slot == fails) admitted.verified.status = Status::crashed;
     return admitted;
   }
-  static Answer done(const request::Recycle&) { return Recycled{1}; }
+  static Answer done(const request::Recycle&) { return RecycleAnswer{1}; }
   Answer done(const request::Sample& sample) {
     if (++num_samples_ > 10) fail(ErrorCode::internal, "a caller repeats a request without end");
-    return Sampled{.turns = sample.schedule, .samples = std::vector<Sample>(sample.schedule.size(), {.us = 5})};
+    return SampleAnswer{.turns = sample.schedule, .samples = std::vector<Sample>(sample.schedule.size(), {.us = 5})};
   }
 
   DeviceInfo device_{.kind = "fake"};
@@ -100,6 +101,22 @@ TEST_F(Interleaved, GraphsTimeAllOrNone) {
     for (const TimedCandidate& one : run()) EXPECT_EQ(one.outcome.measurement->timing, expected);
     EXPECT_EQ(timings, std::vector<Timing>(6, expected));
   }
+}
+
+TEST_F(Interleaved, DeadlinesThatAreNotStatedAreThoseOfTheKindOfDevice) {
+  const DeviceKind slow{.name = "slow", .load_deadline_s = 90, .run_deadline_s = 100};
+  EXPECT_EQ(limits_on(slow, {}), (Limits{Milliseconds(90'000), Milliseconds(100'000)}));
+  EXPECT_EQ(limits_on(DeviceKind(), {}).run, Milliseconds(60'000)) << "more than in a search";
+  EXPECT_EQ(limits_on(slow, {Milliseconds(1), Milliseconds(2)}), (Limits{Milliseconds(1), Milliseconds(2)}));
+  executor_.on_request = [&](const Request& request) {
+    if (const auto* admit = std::get_if<request::Admit>(&request)) {
+      EXPECT_EQ(admit->admission.limits, limits_on(device_kind("fake"), {}));
+    }
+    if (const auto* sample = std::get_if<request::Sample>(&request)) {
+      EXPECT_GE(sample->schedule.front().limit, Milliseconds(60'000));
+    }
+  };
+  run();
 }
 
 TEST_F(Interleaved, NothingIsComparedWithAFirstOneThatFailed) {

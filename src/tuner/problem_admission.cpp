@@ -41,21 +41,21 @@ bool ProblemRun::ask_more(size_t max_count) {
   return !asked_.empty();
 }
 
-Admitted ProblemRun::verify(const Candidate& candidate, Slot slot, Kernels::BuildResult built, bool known) {
+AdmitAnswer ProblemRun::verify(const Candidate& candidate, Slot slot, Kernels::BuildResult built, bool known) {
   if (!built.outcome.ok()) return {.slot = slot, .verified = std::move(built.outcome)};
   const double began_s = context_.clock.now_s();
   const Milliseconds load(deadlines().load_ms);
-  Admitted admitted = attune::admit(context_.executor,
-                                    {id_,
-                                     slot,
-                                     {.candidate = candidate,
-                                      .binaries = std::move(built.binaries),
-                                      .verify = !known,
-                                      .twice = !known,
-                                      .limits = {load, run_limit(1)},
-                                      .must_meet = must_meet(candidate),
-                                      .output = {}}},
-                                    context_.tick);
+  AdmitAnswer admitted = attune::admit(context_.executor,
+                                       {id_,
+                                        slot,
+                                        {.candidate = candidate,
+                                         .binaries = std::move(built.binaries),
+                                         .verify = !known,
+                                         .twice = !known,
+                                         .limits = {load, run_limit(1)},
+                                         .must_meet = must_meet(candidate),
+                                         .output = {}}},
+                                       context_.tick);
   if (!known) forecast_.admitted(context_.clock.now_s() - began_s);
   return admitted;
 }
@@ -97,7 +97,7 @@ EntrantFacts* ProblemRun::admit_built(const Candidate& candidate, Kernels::Build
   Trial trial = known ? known->trial() : Trial();
   trial.prepare_s = built.seconds;
   const double began_s = context_.clock.now_s();
-  const Admitted admitted = verify(candidate, slot, std::move(built), known != nullptr);
+  const AdmitAnswer admitted = verify(candidate, slot, std::move(built), known != nullptr);
   const double admission_s = context_.clock.now_s() - began_s;
   context_.look_ahead.admitted(trial.prepare_s, admission_s);
   trial.prepare_s += admission_s;

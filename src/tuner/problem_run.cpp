@@ -106,7 +106,7 @@ void ProblemRun::fulfil(const Want& want) {
 }
 
 void ProblemRun::open() {
-  Opened opened = attune::open(context_.executor, {id_, item_.problem, how_.protocol}, context_.tick);
+  OpenAnswer opened = attune::open(context_.executor, {id_, item_.problem, how_.protocol}, context_.tick);
   if (opened.busy) {
     constexpr double kRetryS = 0.2;
     ready_at_s_ = context_.clock.now_s() + kRetryS;

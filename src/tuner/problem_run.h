@@ -97,9 +97,10 @@ class ProblemRun {
   void warm_up();
   void join(EntrantFacts& entrant);
   void sample(std::vector<Turn> schedule);
-  std::optional<Sampled> run_schedule(std::span<const Turn> schedule);
+  std::optional<SampleAnswer> run_schedule(std::span<const Turn> schedule);
   void look_at_clock();
   Timing timing_of(const EntrantFacts& entrant) const;
+  Timing finals_timing() const;
   void start_again();
   void await_delay(double seconds);
   void await_fresh_worker();
@@ -121,7 +122,7 @@ class ProblemRun {
   Record record_of(const EntrantFacts& entrant, Stage stage, Outcome outcome) const;
   Milliseconds run_limit(uint32_t launches) const;
   Deadlines deadlines() const;
-  Admitted verify(const Candidate& candidate, Slot slot, Kernels::BuildResult built, bool known);
+  AdmitAnswer verify(const Candidate& candidate, Slot slot, Kernels::BuildResult built, bool known);
 
   TuningContext& context_;
   const ProblemId id_;

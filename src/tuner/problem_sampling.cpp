@@ -11,15 +11,16 @@
 namespace attune {
 void ProblemRun::sample(std::vector<Turn> schedule) {
   if (contest_.phase() == Phase::finals && !finals_began_s_) finals_began_s_ = context_.clock.now_s();
+  const Timing common = finals_timing();
   for (Turn& turn : schedule) {
     const EntrantFacts& entrant = entrants_.at(turn.slot);
     turn.launches = entrant.batch;
-    turn.timing = timing_of(entrant);
+    turn.timing = std::min(entrant.timing, common);
     turn.limit = run_limit(2 * turn.launches + 1);  // about as many launches are untimed
   }
   const auto answer = run_schedule(schedule);
   if (!answer) return;
-  const Sampled& sampled = *answer;
+  const SampleAnswer& sampled = *answer;
   if (asking_ == Asking::idle) asking_ = Asking::yes;
   // Samples beside a failed one cannot be paired with it, nor with samples of another epoch, so the schedule is
   // requested again.
@@ -54,14 +55,17 @@ void ProblemRun::look_at_clock() {
 
 /// How an entrant's next samples are timed: in the race in its own best way, which suffices to drop what is slow; from
 /// the finals on all in one way, because a graph leaves out the gaps between launches.
-Timing ProblemRun::timing_of(const EntrantFacts& entrant) const {
-  Timing timing = entrant.timing;
+Timing ProblemRun::timing_of(const EntrantFacts& entrant) const { return std::min(entrant.timing, finals_timing()); }
+
+/// The way in which all finalists can be timed; the best one while there are none.
+Timing ProblemRun::finals_timing() const {
+  Timing timing = Timing::graph;
   for (const Slot slot : contest_.finalists()) timing = std::min(timing, entrants_.at(slot).timing);
   return timing;
 }
 
 /// Runs a schedule as Sampler::sample() does, within the limits of time.
-std::optional<Sampled> ProblemRun::run_schedule(std::span<const Turn> schedule) {
+std::optional<SampleAnswer> ProblemRun::run_schedule(std::span<const Turn> schedule) {
   const auto may_spend = [this](double seconds) {
     cut_unless_fits(seconds);
     return !context_.must_stop() && !cut_;

@@ -47,9 +47,9 @@ class FailingExecutor final : public Executor {
       return is_aborted_ ? std::optional(cancelled(*std::exchange(outstanding_, std::nullopt), 1)) : std::nullopt;
     }
     auto answer = inner_.take();
-    if (auto* opened = answer ? std::get_if<Opened>(&*answer) : nullptr; opened != nullptr && is_busy)
+    if (auto* opened = answer ? std::get_if<OpenAnswer>(&*answer) : nullptr; opened != nullptr && is_busy)
       opened->busy = true;
-    if (auto* admitted = answer ? std::get_if<Admitted>(&*answer) : nullptr; admitted != nullptr && loses_candidates)
+    if (auto* admitted = answer ? std::get_if<AdmitAnswer>(&*answer) : nullptr; admitted != nullptr && loses_candidates)
       admitted->verified = {.status = Status::device_lost, .detail = "planted: the worker was killed"};
     return answer;
   }

@@ -231,18 +231,18 @@ json json_of(const request::Sample& sample) { return {{"type", "sample"}, {"sche
 json json_of(const reply::Ready& ready) {
   return {{"type", "ready"}, {"device", json(device_json(ready.device))}, {"build", ready.build}};
 }
-json json_of(const reply::Done&) { return json::object({{"type", "done"}}); }
-json json_of(const reply::Failed& failed) {
+json json_of(const reply::Completion&) { return json::object({{"type", "done"}}); }
+json json_of(const reply::Failure& failed) {
   return {{"type", "failed"}, {"code", name(failed.code)}, {"message", failed.message}};
 }
-json json_of(const Opened& opened) {
+json json_of(const OpenAnswer& opened) {
   return {{"type", "opened"},
           {"id", opened.problem},
           {"refused", opened.refused},
           {"busy", opened.busy},
           {"contenders", json_of(opened.contenders)}};
 }
-json json_of(const Admitted& admitted) {
+json json_of(const AdmitAnswer& admitted) {
   return {{"type", "admitted"},
           {"slot", admitted.slot},
           {"verified", json_of(admitted.verified)},
@@ -255,7 +255,7 @@ json json_of(const Admitted& admitted) {
           {"output", admitted.output},
           {"timing", name(admitted.timing)}};
 }
-json json_of(const Sampled& sampled) {
+json json_of(const SampleAnswer& sampled) {
   return {{"type", "sampled"},
           {"epoch", sampled.epoch},
           {"interrupted", sampled.interrupted},
@@ -292,27 +292,27 @@ Reply answer_of(const json& value) {
   const auto type = text_from(value.at("type"));
   if (type == "ready")
     return reply::Ready{device_from_json(value.at("device"), "a worker's answer"), text_from(value.at("build"))};
-  if (type == "done") return reply::Done{};
-  if (type == "failed") return reply::Failed{error_code_from(value.at("code")), text_from(value.at("message"))};
+  if (type == "done") return reply::Completion{};
+  if (type == "failed") return reply::Failure{error_code_from(value.at("code")), text_from(value.at("message"))};
   if (type == "opened") {
-    return Opened{uint32_from(value.at("id")), text_from(value.at("refused")), value.at("busy").get<bool>(),
-                  list_from(value.at("contenders"), contender_from)};
+    return OpenAnswer{uint32_from(value.at("id")), text_from(value.at("refused")), value.at("busy").get<bool>(),
+                      list_from(value.at("contenders"), contender_from)};
   }
   if (type == "admitted") {
-    return Admitted{uint32_from(value.at("slot")),           outcome_from(value.at("verified")),
-                    uint32_from(value.at("batch")),          uint64_from(value.at("workspace_bytes")),
-                    uint64_from(value.at("rotation_bytes")), uint64_from(value.at("launches")),
-                    value.at("corrupted").get<bool>(),       parse_requirement(text_from(value.at("states"))),
-                    text_from(value.at("output")),           timing_from(value.at("timing"))};
+    return AdmitAnswer{uint32_from(value.at("slot")),           outcome_from(value.at("verified")),
+                       uint32_from(value.at("batch")),          uint64_from(value.at("workspace_bytes")),
+                       uint64_from(value.at("rotation_bytes")), uint64_from(value.at("launches")),
+                       value.at("corrupted").get<bool>(),       parse_requirement(text_from(value.at("states"))),
+                       text_from(value.at("output")),           timing_from(value.at("timing"))};
   }
   if (type == "sampled") {
-    return Sampled{uint32_from(value.at("epoch")),
-                   value.at("interrupted").get<bool>(),
-                   turns_from(value.at("turns")),
-                   samples_from(value.at("samples")),
-                   uint64_from(value.at("launches")),
-                   uint32_from(value.at("dropped")),
-                   list_from(value.at("failed"), failed_from)};
+    return SampleAnswer{uint32_from(value.at("epoch")),
+                        value.at("interrupted").get<bool>(),
+                        turns_from(value.at("turns")),
+                        samples_from(value.at("samples")),
+                        uint64_from(value.at("launches")),
+                        uint32_from(value.at("dropped")),
+                        list_from(value.at("failed"), failed_from)};
   }
   fail(ErrorCode::invalid_input, "unknown type of answer: '{}'", shown(type));
 }
@@ -344,21 +344,21 @@ WorkerRequest request_from(std::string_view payload) { return message_from(paylo
 Reply answer_from(std::string_view payload) { return message_from(payload, answer_of); }
 
 bool fits(const WorkerRequest& request, const Reply& answer) {
-  if (std::holds_alternative<reply::Failed>(answer)) return true;
+  if (std::holds_alternative<reply::Failure>(answer)) return true;
   if (std::holds_alternative<request::Hello>(request)) return std::holds_alternative<reply::Ready>(answer);
   if (const auto* open = std::get_if<request::Open>(&request)) {
-    const auto* opened = std::get_if<Opened>(&answer);
+    const auto* opened = std::get_if<OpenAnswer>(&answer);
     return opened != nullptr && opened->problem == open->id;
   }
   if (const auto* admit = std::get_if<request::Admit>(&request)) {
-    const auto* admitted = std::get_if<Admitted>(&answer);
+    const auto* admitted = std::get_if<AdmitAnswer>(&answer);
     return admitted != nullptr && admitted->slot == admit->slot;
   }
   if (std::holds_alternative<request::Sample>(request)) {
-    const auto* sampled = std::get_if<Sampled>(&answer);
+    const auto* sampled = std::get_if<SampleAnswer>(&answer);
     return sampled != nullptr && sampled->turns.size() == sampled->samples.size();
   }
-  return std::holds_alternative<reply::Done>(answer);
+  return std::holds_alternative<reply::Completion>(answer);
 }
 
 }  // namespace attune

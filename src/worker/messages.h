@@ -42,17 +42,17 @@ struct Ready {
   std::string build;
   bool operator==(const Ready&) const = default;
 };
-struct Done {  ///< Answer to close and drop.
-  bool operator==(const Done&) const = default;
+struct Completion {  ///< Answer to close and drop.
+  bool operator==(const Completion&) const = default;
 };
 /// The request failed and no candidate is to blame: an Error of the worker.
-struct Failed {
+struct Failure {
   ErrorCode code = ErrorCode::internal;
   std::string message;
-  bool operator==(const Failed&) const = default;
+  bool operator==(const Failure&) const = default;
 };
 }  // namespace reply
-using Reply = std::variant<reply::Ready, reply::Done, reply::Failed, Opened, Admitted, Sampled>;
+using Reply = std::variant<reply::Ready, reply::Completion, reply::Failure, OpenAnswer, AdmitAnswer, SampleAnswer>;
 
 /// Longest deadline accepted: 100 years. Such a time can still be counted in nanoseconds.
 inline constexpr Milliseconds kLongestLimit{int64_t{100} * 365 * 24 * 3600 * 1000};

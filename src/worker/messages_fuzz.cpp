@@ -49,20 +49,20 @@ std::string whole_message(unsigned which) {
       return to_payload(Reply(reply::Ready{device, "build"}));
     }
     case 7:
-      return to_payload(Reply(reply::Done{}));
+      return to_payload(Reply(reply::Completion{}));
     case 8:
-      return to_payload(Reply(reply::Failed{ErrorCode::io, "why"}));
+      return to_payload(Reply(reply::Failure{ErrorCode::io, "why"}));
     case 9:
-      return to_payload(Reply(Opened{
+      return to_payload(Reply(OpenAnswer{
           1,
           "",
           true,
           {{"fake.gemm", "1", {{"a", "1"}}, {}, space, {}}, {.space = SearchSpace::listed({candidate.config})}}}));
     case 10:
-      return to_payload(Reply(Admitted{1, whole_outcome(), 2, 3, 4, 5}));
+      return to_payload(Reply(AdmitAnswer{1, whole_outcome(), 2, 3, 4, 5}));
     default:
-      return to_payload(
-          Reply(Sampled{1, true, {{1, 2, 3, Milliseconds(4)}}, {{1.5f, 0.9f, 3, true}}, 1, 2, {{1, whole_outcome()}}}));
+      return to_payload(Reply(
+          SampleAnswer{1, true, {{1, 2, 3, Milliseconds(4)}}, {{1.5f, 0.9f, 3, true}}, 1, 2, {{1, whole_outcome()}}}));
   }
 }
 

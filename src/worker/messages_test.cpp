@@ -114,22 +114,22 @@ std::vector<Reply> answers() {
   std::vector<Reply> all = {
       reply::Ready{device(), ""},
       reply::Ready{device(), any_bytes()},
-      reply::Done{},
-      reply::Failed{},
-      Opened{},
-      Opened{~0u, any_bytes(), true, contenders()},
-      Admitted{},
-      Admitted{~0u, outcome(), ~0u, Of<uint64_t>::max(), Of<uint64_t>::max() - 1, Of<uint64_t>::max() - 2},
-      Admitted{.slot = 1, .verified = {}, .timing = Timing::graph},
-      Sampled{},
-      Sampled{
+      reply::Completion{},
+      reply::Failure{},
+      OpenAnswer{},
+      OpenAnswer{~0u, any_bytes(), true, contenders()},
+      AdmitAnswer{},
+      AdmitAnswer{~0u, outcome(), ~0u, Of<uint64_t>::max(), Of<uint64_t>::max() - 1, Of<uint64_t>::max() - 2},
+      AdmitAnswer{.slot = 1, .verified = {}, .timing = Timing::graph},
+      SampleAnswer{},
+      SampleAnswer{
           ~0u, true, turns(), outcome().measurement->samples, Of<uint64_t>::max(), ~0u, {{5, outcome()}, {~0u, {}}}}};
   for (int code = 0; code <= static_cast<int>(ErrorCode::internal); ++code) {
-    const reply::Failed failed{static_cast<ErrorCode>(code), any_bytes()};
+    const reply::Failure failed{static_cast<ErrorCode>(code), any_bytes()};
     all.emplace_back(failed);
   }
   for (int status = 0; status <= static_cast<int>(Status::cancelled); ++status) {
-    Admitted admitted;
+    AdmitAnswer admitted;
     admitted.verified.status = static_cast<Status>(status);
     admitted.verified.measurement.emplace();
     all.emplace_back(admitted);
@@ -173,10 +173,10 @@ TEST(Messages, AnswersComeBackAsTheyWere) {
 
 TEST(Messages, NumbersThatAreNoneKeepTheirBits) {
   for (const uint64_t bits : {0x7ff8000000000000u, 0xfff8000000000000u, 0x7ff8000000000001u, 0xffffffffffffffffu}) {
-    Admitted admitted;
+    AdmitAnswer admitted;
     admitted.verified.errors.cosine = std::bit_cast<double>(uint64_t{bits});
     admitted.verified.measurement.emplace().samples = {{std::bit_cast<float>(0xffc00001u), -0.0f, 1, false}};
-    const auto read = std::get<Admitted>(answer_from(to_payload(Reply(admitted))));
+    const auto read = std::get<AdmitAnswer>(answer_from(to_payload(Reply(admitted))));
     EXPECT_EQ(std::bit_cast<uint64_t>(read.verified.errors.cosine), bits);
     EXPECT_EQ(std::bit_cast<uint32_t>(read.verified.measurement->samples[0].us), 0xffc00001u);
     EXPECT_TRUE(std::signbit(read.verified.measurement->samples[0].clock));
@@ -221,7 +221,7 @@ TEST(Messages, NumbersThatDoNotFitAreRefused) {
   EXPECT_THAT(refusal_with(sample, "/schedule", schedule.substr(0, 12) + std::string(7, '\0') + "\x7f\1"),
               HasSubstr("a limit"));
   EXPECT_THAT(refusal_with(sample, "/schedule", schedule.substr(0, 20) + '\3'), HasSubstr("the timing of a turn"));
-  EXPECT_THAT(refusal_with(Reply(Sampled{}), "/samples", "x"), HasSubstr("items of 13 bytes"));
+  EXPECT_THAT(refusal_with(Reply(SampleAnswer{}), "/samples", "x"), HasSubstr("items of 13 bytes"));
   EXPECT_THAT(refusal_with(WorkerRequest(request::Drop{}), "/slot", -1), HasSubstr("from 0 to 2^64 - 1, got -1"));
   EXPECT_THAT(refusal_with(WorkerRequest(request::Drop{}), "/slot", uint64_t{1} << 32), HasSubstr("got 4294967296"));
   EXPECT_NE(refusal_with(WorkerRequest(request::Drop{}), "/slot", 1.5), "");
@@ -239,14 +239,14 @@ TEST(Messages, NumbersThatDoNotFitAreRefused) {
 }
 
 TEST(Messages, WordsThatAreNotKnownAreRefusedAndShownHarmless) {
-  EXPECT_THAT(refusal_with(Reply(reply::Failed{}), "/code", "\x1b[0m"), HasSubstr("'\\x1b[0m'"));
-  EXPECT_THAT(refusal_with(Reply(Admitted{}), "/verified/status", "fine"), HasSubstr("the status is not known"));
+  EXPECT_THAT(refusal_with(Reply(reply::Failure{}), "/code", "\x1b[0m"), HasSubstr("'\\x1b[0m'"));
+  EXPECT_THAT(refusal_with(Reply(AdmitAnswer{}), "/verified/status", "fine"), HasSubstr("the status is not known"));
   EXPECT_THAT(refusal_with(WorkerRequest(request::Open{}), "/protocol/cache", "hot"),
               HasSubstr("served, cold or warm, not 'hot'"));
   EXPECT_THAT(refusal_with(WorkerRequest(request::Drop{}), "/type", std::string(1 << 20, 'x')), HasSubstr("x…'"));
-  const Reply admitted = Admitted{1, outcome()};
+  const Reply admitted = AdmitAnswer{1, outcome()};
   EXPECT_THAT(refusal_with(admitted, "/verified/measurement/timing", "sundial"), HasSubstr("the timing"));
-  const Reply opened = Opened{1, "", false, contenders()};
+  const Reply opened = OpenAnswer{1, "", false, contenders()};
   EXPECT_THAT(refusal_with(opened, "/contenders/0/space/parameters/0/binding", "later"), HasSubstr("compile_time"));
 }
 
@@ -254,7 +254,7 @@ TEST(Messages, TextsThatMeanNothingAreRefused) {
   EXPECT_NE(refusal_with(WorkerRequest(request::Open{}), "/problem", "gemm m=1 m=2"), "");
   const WorkerRequest admit = request::Admit{1, 2, admission()};
   EXPECT_NE(refusal_with(admit, "/admission/candidate/config", "a=1;a=2"), "");
-  const Reply opened = Opened{1, "", false, contenders()};
+  const Reply opened = OpenAnswer{1, "", false, contenders()};
   EXPECT_NE(refusal_with(opened, "/contenders/0/untuned", "a"), "");
   EXPECT_NE(refusal_with(opened, "/contenders/0/space", json::object()), "");
   EXPECT_NE(refusal_with(opened, "/contenders/0/space/rules/0/reason", "\xff"), "") << "JSON is UTF-8";
@@ -263,7 +263,7 @@ TEST(Messages, TextsThatMeanNothingAreRefused) {
 TEST(Messages, ASpaceWhoseReasonIsNoTextIsTheSendersBug) {
   const auto space = SearchSpace::product({}, {{"id", "1", "\xff"}});
   try {
-    to_payload(Reply(Opened{1, "", false, {contender("solver", space)}}));
+    to_payload(Reply(OpenAnswer{1, "", false, {contender("solver", space)}}));
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::internal);
@@ -283,7 +283,7 @@ TEST(Messages, TornAnywhereIsRefused) {
 
 TEST(Messages, WhatIsChangedIsReadOrRefused) {
   // The frame's checksum finds changes; without it they must cause nothing but an Error.
-  const std::string whole = to_payload(Reply(Admitted{1, outcome()}));
+  const std::string whole = to_payload(Reply(AdmitAnswer{1, outcome()}));
   size_t num_refused = 0;
   for (size_t at = 0; at < whole.size(); ++at) {
     for (const char byte : {'\x00', '\x1b', '\x9b'}) {

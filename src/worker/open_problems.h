@@ -38,7 +38,7 @@ class OpenProblems {
 
   void open(const request::Open& open) { open_[open.id] = {open, {}}; }
   /// Requires: the problem is open.
-  void admit(const request::Admit& admit, const Admitted& admitted) {
+  void admit(const request::Admit& admit, const AdmitAnswer& admitted) {
     Admission again = admit.admission;
     again.verify = again.twice = false;
     again.output = admitted.output;

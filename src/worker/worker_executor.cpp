@@ -19,7 +19,7 @@ constexpr int kMaxFailedProbes = 2;  // then the device is lost
 constexpr Milliseconds kLook{100};   // interval for checking whether to stop
 
 /// Thrown during the recovery from a death; caught before the caller sees it.
-struct StopRequested {};
+struct StopRequest {};
 
 /// Outcome of a death without a blamed candidate; it proves nothing about the candidates.
 Outcome unattributed(const Outcome& outcome) {
@@ -37,7 +37,7 @@ std::optional<Death> death_of(const WorkerRequest& request, const WorkerProcess:
   const auto& reply = std::get<Reply>(event);
   if (!fits(request, reply))
     return Death{{.status = Status::crashed, .detail = "the worker's answer does not match the request"}, 0};
-  const auto* failed = std::get_if<reply::Failed>(&reply);
+  const auto* failed = std::get_if<reply::Failure>(&reply);
   if (failed == nullptr || as<request::Hello>(request)) return std::nullopt;
   return Death{{.status = Status::crashed, .detail = "the worker cannot continue: " + failed->message}, 0};
 }
@@ -47,7 +47,7 @@ std::optional<Death> death_of(const WorkerRequest& request, const WorkerProcess:
 WorkerExecutor::WorkerExecutor(WorkerOptions options) : options_(std::move(options)) {
   try {
     start();
-  } catch (const StopRequested&) {
+  } catch (const StopRequest&) {
     fail(ErrorCode::unavailable, "stopped before a worker started on {}", options_.device);
   }
 }
@@ -84,12 +84,12 @@ void WorkerExecutor::drop(Slot slot) {
 std::optional<Answer> WorkerExecutor::take() {
   try {
     while (!requests_.empty() && answer_first()) continue;
-    if (requests_.empty() && if_aborted_ && std::holds_alternative<Recycled>(*if_aborted_)) {
+    if (requests_.empty() && if_aborted_ && std::holds_alternative<RecycleAnswer>(*if_aborted_)) {
       replace();
       restore();  // A death in it is treated like any other.
-      answer_ = Recycled{};
+      answer_ = RecycleAnswer{};
     }
-  } catch (const StopRequested&) {
+  } catch (const StopRequest&) {
     abort();
   } catch (...) {
     abort();
@@ -99,7 +99,7 @@ std::optional<Answer> WorkerExecutor::take() {
   if (!asked_) poll_set_.wake_in(std::nullopt);
   if (!answer_) return std::nullopt;
   if_aborted_.reset();
-  if (auto* recycled = std::get_if<Recycled>(&*answer_)) recycled->epoch = epoch_;
+  if (auto* recycled = std::get_if<RecycleAnswer>(&*answer_)) recycled->epoch = epoch_;
   return std::exchange(answer_, std::nullopt);
 }
 
@@ -111,7 +111,7 @@ bool WorkerExecutor::answer_first() {
   bool settled = admit != nullptr && !problems_.all().contains(admit->id);
   if (settled) {
     answer_ = if_aborted_;
-    if (const Outcome* why = problems_.why_lost(admit->id)) std::get<Admitted>(*answer_).verified = *why;
+    if (const Outcome* why = problems_.why_lost(admit->id)) std::get<AdmitAnswer>(*answer_).verified = *why;
   } else {
     if (!asked_) send(request);
     auto event = worker_->take();
@@ -166,13 +166,13 @@ void WorkerExecutor::replace() {
   ++epoch_;
 }
 
-/// Throws StopRequested.
+/// Throws StopRequest.
 void WorkerExecutor::throw_if_stopped() const {
   const bool is_aborted = tick_ && tick_();
-  if (is_aborted || (options_.stopped && options_.stopped())) throw StopRequested();
+  if (is_aborted || (options_.stopped && options_.stopped())) throw StopRequest();
 }
 
-/// Returns the answer of a running worker, or its death. Throws StopRequested.
+/// Returns the answer of a running worker, or its death. Throws StopRequest.
 WorkerProcess::Event WorkerExecutor::exchange(const WorkerRequest& request) {
   worker_->ask(request, longest_step(request));
   for (;;) {
@@ -209,7 +209,7 @@ void WorkerExecutor::start() {
       continue;
     }
     auto& answer = std::get<Reply>(event);
-    if (const auto* failed = std::get_if<reply::Failed>(&answer)) {
+    if (const auto* failed = std::get_if<reply::Failure>(&answer)) {
       // A probe that fails may be an earlier worker's doing, whose context still ends.
       if (failed->code != ErrorCode::device || ++num_failed_probes == kMaxFailedProbes)
         fail(failed->code, "{}", failed->message);
@@ -245,7 +245,7 @@ void WorkerExecutor::restore_for(ProblemId id) {
   isolated_problem_ = id;
   const auto opened = exchange(problems_.all().at(id).reopening());
   const auto* answer = std::get_if<Reply>(&opened);
-  const auto* again = answer != nullptr ? std::get_if<Opened>(answer) : nullptr;
+  const auto* again = answer != nullptr ? std::get_if<OpenAnswer>(answer) : nullptr;
   if (again != nullptr && again->refused.empty() && !again->busy) return;
   isolated_problem_.reset();
   restore();
@@ -257,7 +257,7 @@ std::optional<Death> WorkerExecutor::bring_back() {
     if (id != isolated) {
       auto opened = exchange(one.reopening());
       if (const auto* death = std::get_if<Death>(&opened)) return *death;
-      const auto& answer = std::get<Opened>(std::get<Reply>(opened));
+      const auto& answer = std::get<OpenAnswer>(std::get<Reply>(opened));
       if (!answer.refused.empty() || answer.busy) {
         problems_.lose_all(id, {.status = Status::device_lost,
                                 .detail = "the problem could not be opened again after a death: " + answer.refused});
@@ -268,7 +268,7 @@ std::optional<Death> WorkerExecutor::bring_back() {
       if (id == isolated && slot == isolated_slot_) continue;
       auto admitted = exchange(request::Admit{id, slot, admission});
       if (const auto* death = std::get_if<Death>(&admitted)) return *death;
-      const auto& again = std::get<Admitted>(std::get<Reply>(admitted));
+      const auto& again = std::get<AdmitAnswer>(std::get<Reply>(admitted));
       if (!again.verified.ok()) problems_.lose(slot, again.verified);
     }
   }
@@ -329,10 +329,10 @@ std::optional<Death> WorkerExecutor::take_turns_alone(Slot slot, const std::vect
 
 void WorkerExecutor::settle(const WorkerRequest& request, Reply& reply) {
   forget(request);
-  if (auto* opened = std::get_if<Opened>(&reply)) {
+  if (auto* opened = std::get_if<OpenAnswer>(&reply)) {
     if (opened->refused.empty() && !opened->busy) problems_.open(std::get<request::Open>(request));
     answer_ = std::move(*opened);
-  } else if (auto* admitted = std::get_if<Admitted>(&reply)) {
+  } else if (auto* admitted = std::get_if<AdmitAnswer>(&reply)) {
     ++num_admissions_;
     const auto& admit = std::get<request::Admit>(request);
     isolated_slot_ = admitted->verified.ok() ? admit.slot : 0;
@@ -340,7 +340,7 @@ void WorkerExecutor::settle(const WorkerRequest& request, Reply& reply) {
     problems_.acquit(admit.slot);  // an earlier death was not its fault
     if (admitted->corrupted) replace();
     answer_ = std::move(*admitted);
-  } else if (auto* sampled = std::get_if<Sampled>(&reply)) {
+  } else if (auto* sampled = std::get_if<SampleAnswer>(&reply)) {
     sampled->epoch = epoch_;
     for (const auto& [slot, outcome] : sampled->failed) problems_.drop(slot);
     problems_.tell_lost(std::get<request::Sample>(request).schedule, sampled->failed);
@@ -369,7 +369,7 @@ bool WorkerExecutor::handle_death(const WorkerRequest& request, const Death& dea
       if (++num_deaths_of_request_ < kMaxUnattributedDeaths) return false;
       for (const Turn& turn : sample->schedule) problems_.lose(turn.slot, unattributed(death.outcome));
     }
-    Sampled nothing{.epoch = epoch_, .interrupted = true};
+    SampleAnswer nothing{.epoch = epoch_, .interrupted = true};
     problems_.tell_lost(sample->schedule, nothing.failed);
     answer_ = std::move(nothing);
     return true;
@@ -380,9 +380,9 @@ bool WorkerExecutor::handle_death(const WorkerRequest& request, const Death& dea
     return false;
   if (admission != nullptr) {
     problems_.acquit(admission->slot);
-    answer_ = Admitted{.slot = admission->slot, .verified = its_own ? death.outcome : unattributed(death.outcome)};
+    answer_ = AdmitAnswer{.slot = admission->slot, .verified = its_own ? death.outcome : unattributed(death.outcome)};
   }
-  if (open != nullptr) answer_ = Opened{.problem = open->id, .refused = death.outcome.detail, .lost = true};
+  if (open != nullptr) answer_ = OpenAnswer{.problem = open->id, .refused = death.outcome.detail, .lost = true};
   return true;
 }
 

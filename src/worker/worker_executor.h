@@ -19,7 +19,7 @@ namespace attune {
 /// An executor with one worker process for one device. When the worker dies, hangs past a deadline or
 /// sends an invalid message, its process group is killed, the announced candidate is blamed, a fresh worker is started,
 /// and everything that was open and admitted is restored. A candidate blamed once is tried again. A candidate blamed
-/// twice is disqualified: its admission is answered with the outcome of its death, or it is in Sampled::failed. A
+/// twice is disqualified: its admission is answered with the outcome of its death, or it is in SampleAnswer::failed. A
 /// candidate that dies while it is closed or dropped costs the others only time. A death with no announced candidate is
 /// retried; the third fails the request. Not thread-safe.
 ///

@@ -39,7 +39,7 @@ TEST(Worker, DISABLED_AnswersSomethingElse) {
     if (got <= 0) ::_exit(0);
     reader.feed({bytes.data(), static_cast<size_t>(got)});
     while (const auto frame = reader.next()) {
-      Reply answer = reply::Done{};
+      Reply answer = reply::Completion{};
       if (std::holds_alternative<request::Hello>(request_from(frame->payload)))
         answer = reply::Ready{open_device("fake:0")->info(), kTestBuild};
       announcer.answer();
@@ -53,7 +53,7 @@ TEST_F(WorkerExecutorTest, AnswersWhatAnExecutorInThisProcessAnswers) {
   const auto device = open_device("fake:0");
   LocalExecutor local(*device, registry());
   const auto opened = attune::open(local, {1, problem_, {}});
-  const auto fake = [](const Opened& one) {
+  const auto fake = [](const OpenAnswer& one) {
     return *std::find_if(one.contenders.begin(), one.contenders.end(),
                          [](const Contender& contender) { return contender.solver == "fake.gemm"; });
   };
@@ -72,7 +72,7 @@ TEST_F(WorkerExecutorTest, AnAnswerToSomethingElseIsNone) {
   executor().begin(request::Open{1, problem_, {}});
   const auto answer = finish();
   ASSERT_TRUE(answer);
-  EXPECT_EQ(std::get<Opened>(*answer).refused, "the worker's answer does not match the request");
+  EXPECT_EQ(std::get<OpenAnswer>(*answer).refused, "the worker's answer does not match the request");
   EXPECT_GT(executor().num_deaths(), 1u) << "a fresh worker is asked as well";
 }
 
@@ -96,7 +96,7 @@ TEST_F(WorkerExecutorTest, WhoBreaksTheDeviceIsConvictedAndFalsifiesNobody) {
   EXPECT_THAT(breaking.verified.detail, testing::HasSubstr("fake:0 stopped working"));
   EXPECT_EQ(executor().num_deaths(), 2u) << "with a second try in a worker of its own";
   ASSERT_EQ(admit(3, other_).verified.status, Status::ok);
-  Sampled sampled;
+  SampleAnswer sampled;
   for (int i = 0; i < 3 && sampled.failed.empty(); ++i) sampled = sample({1, 3}, 20);
   ASSERT_EQ(sampled.failed.size(), 1u);
   EXPECT_EQ(sampled.failed[0].first, 3u);
@@ -189,7 +189,7 @@ TEST_F(WorkerExecutorTest, ACandidateAnnouncedAtTwoDeathsOfAnothersDoingIsNotCon
   admit(1, good_);
   ASSERT_EQ(admit(2, bad_, Milliseconds(20'000)).verified.status, Status::ok);
   for (int death = 1; death <= 2; ++death) {
-    const Sampled sampled = sample_and_kill(2);
+    const SampleAnswer sampled = sample_and_kill(2);
     EXPECT_TRUE(sampled.interrupted);
     EXPECT_TRUE(sampled.failed.empty()) << "death " << death;
   }
@@ -202,7 +202,7 @@ TEST_F(WorkerExecutorTest, OneThatWorkersAreKilledUnderAgainAndAgainIsUndecidedN
   open();
   admit(1, good_);
   ASSERT_EQ(admit(2, bad_, Milliseconds(20'000)).verified.status, Status::ok);
-  Sampled sampled;
+  SampleAnswer sampled;
   for (int i = 0; i < 8 && sampled.failed.empty(); ++i) {
     sampled = sample_and_kill(2);
   }
@@ -227,7 +227,7 @@ TEST_F(WorkerExecutorTest, WhoScribblesOverWhatAllAreTimedWithDiesOfIt) {
   admit(1, good_);
   // Verified in three launches, then timed in others, where all candidates share the inputs.
   const auto admitted = admit(2, bad_);
-  Sampled sampled;
+  SampleAnswer sampled;
   for (int i = 0; i < 4 && admitted.verified.ok() && sampled.failed.empty(); ++i) sampled = sample({1, 2}, 20);
   const Status status = admitted.verified.ok() ? sampled.failed.at(0).second.status : admitted.verified.status;
   EXPECT_EQ(status, Status::crashed);
@@ -262,7 +262,7 @@ TEST_F(WorkerExecutorTest, ADeathAmongSamplesVoidsThemAndBringsTheOthersBack) {
   ASSERT_EQ(admit(2, bad_).verified.status, Status::ok);
   admit(3, other_);
   const uint32_t before = sample({1, 3}).epoch;
-  Sampled sampled = sample({1, 2, 3}, 20);
+  SampleAnswer sampled = sample({1, 2, 3}, 20);
   EXPECT_TRUE(sampled.interrupted);
   EXPECT_TRUE(sampled.samples.empty());
   EXPECT_NE(sampled.epoch, before);
@@ -310,7 +310,7 @@ TEST_F(WorkerExecutorTest, BlamesWhoWritesToTheChannelOrClosesIt) {
   admit(1, good_);
   for (const auto& [slot, config] : {std::pair<Slot, std::string>{2, bad_}, {3, other_}}) {
     ASSERT_EQ(admit(slot, config).verified.status, Status::ok);
-    Sampled sampled;
+    SampleAnswer sampled;
     for (int i = 0; i < 4 && sampled.failed.empty(); ++i) sampled = sample({1, slot}, 20);
     ASSERT_EQ(sampled.failed.size(), 1u);
     EXPECT_EQ(sampled.failed[0].first, slot);
@@ -357,7 +357,7 @@ TEST_F(WorkerExecutorTest, AbortAnswersAtOnceAndLaterWorkFindsAFreshWorker) {
   executor().begin(admission(1, bad_, Milliseconds(0)));
   EXPECT_FALSE(executor().take()) << "it is under way";
   executor().abort();
-  EXPECT_EQ(std::get<Admitted>(executor().take().value()).verified.status, Status::cancelled);
+  EXPECT_EQ(std::get<AdmitAnswer>(executor().take().value()).verified.status, Status::cancelled);
   executor().close(1);
   EXPECT_FALSE(executor().take());
   EXPECT_TRUE(executor().processes().empty());

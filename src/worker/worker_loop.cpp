@@ -63,9 +63,9 @@ class Worker {
       process_state_.restore();
       return std::visit([this](const auto& one) { return handle(one); }, request);
     } catch (const Error& error) {
-      return reply::Failed{error.code(), error.what()};
+      return reply::Failure{error.code(), error.what()};
     } catch (const std::exception& error) {
-      return reply::Failed{ErrorCode::internal, error.what()};
+      return reply::Failure{ErrorCode::internal, error.what()};
     }
   }
 
@@ -84,11 +84,11 @@ class Worker {
   Reply handle(const request::Sample& sample) { return attune::sample(executor(), sample); }
   Reply handle(const request::Close& close) {
     executor().close(close.id);
-    return reply::Done{};
+    return reply::Completion{};
   }
   Reply handle(const request::Drop& drop) {
     executor().drop(drop.slot);
-    return reply::Done{};
+    return reply::Completion{};
   }
 
   Executor& executor() {

@@ -9,6 +9,8 @@
 
 #include "attune/version.h"
 #include "base/text.h"
+#include "device/device_kind.h"
+#include "device/near_cores.h"
 #include "solver/registry.h"
 
 extern char** environ;
@@ -45,6 +47,23 @@ std::string absolute_paths(const std::string& paths) {
   return join(absolute, ":");
 }
 
+/// Has the worker see its device alone and run near it. A driver is set up for each device that a process sees, and a
+/// library may choose among them.
+void place_at_device(WorkerOptions& options) {
+  const std::string id = options.device;
+  const DeviceKind* const kind = id.find(':') != std::string::npos ? find_device_kind(id) : nullptr;
+  if (kind == nullptr) return;
+  if (kind->pci_address != nullptr) {
+    const std::vector<int> cores = cores_near(kind->pci_address(id));
+    options.cores.assign(cores.begin(), cores.end());
+  }
+  const std::string alone = kind->visible_name != nullptr ? kind->visible_name(id) : std::string();
+  if (alone.empty()) return;
+  options.environment[std::string(kind->visibility_variable)] = alone;
+  options.device = id.substr(0, id.find(':')) + ":0";
+  options.name = id;
+}
+
 }  // namespace
 
 std::string build_name() { return fmt::format("{}/{}", kVersion, kSolverInterface); }
@@ -63,6 +82,7 @@ WorkerOptions worker_options(const std::string& device, Strays* strays) {
     const std::string name(text.substr(0, equals)), value(text.substr(equals + 1));
     options.environment[name] = names_paths(name) ? absolute_paths(value) : value;
   }
+  place_at_device(options);
   return options;
 }
 

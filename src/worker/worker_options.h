@@ -16,7 +16,7 @@ struct WorkerOptions {
   std::vector<std::string> command;  ///< Program (absolute) and arguments: `attune worker`.
   std::string build;                 ///< Build of this program; a worker of another build refuses.
   std::string device = "cpu:0";      ///< The device that a worker opens.
-  std::vector<uint32_t> cores;       ///< Cores of the device; empty: all that this process may use.
+  std::vector<uint32_t> cores;       ///< Cores that it runs on; empty: all that this process may use.
   std::string name;                  ///< Name of the device in results; empty: the name that the device has.
   std::map<std::string, std::string> environment;  ///< The whole environment of a worker; TMPDIR is added.
   uint64_t memory_bytes = 0;  ///< Memory that a worker may use; 0: memory_share of what is free at its start.
@@ -39,7 +39,9 @@ struct WorkerOptions {
 std::string build_name();
 
 /// Returns the options of this program's worker for a device. Its clean environment holds the variables that locate
-/// libraries and the user's folders, those that the libraries read, and Attune's own.
+/// libraries and the user's folders, those that the libraries read, and Attune's own. If the device's kind has a
+/// variable for it, the worker sees that device alone, as the first of its kind, and it runs on the cores near a device
+/// on the PCI bus. `device` without a number, `cuda`: a process for no device in particular.
 WorkerOptions worker_options(const std::string& device, Strays* strays);
 
 }  // namespace attune

@@ -21,7 +21,7 @@ namespace {
 TEST_F(WorkerExecutorTest, AnAbortedRecycleIsAnswered) {
   open();
   const uint32_t before = recycle();
-  EXPECT_GT(aborted<Recycled>(request::Recycle{}).epoch, before);
+  EXPECT_GT(aborted<RecycleAnswer>(request::Recycle{}).epoch, before);
   EXPECT_TRUE(executor().processes().empty()) << "no worker was started";
 }
 
@@ -54,11 +54,12 @@ TEST_F(WorkerExecutorTest, IsAbortedWhileAFreshWorkerStarts) {
 }
 
 TEST_F(WorkerExecutorTest, EveryAbortedRequestIsAnswered) {
-  EXPECT_EQ(aborted<Opened>(request::Open{1, problem_, {}}), (Opened{.problem = 1, .refused = "the run was stopped"}));
+  EXPECT_EQ(aborted<OpenAnswer>(request::Open{1, problem_, {}}),
+            (OpenAnswer{.problem = 1, .refused = "the run was stopped"}));
   open();
-  EXPECT_EQ(aborted<Admitted>(admission(2, good_)).verified.status, Status::cancelled);
+  EXPECT_EQ(aborted<AdmitAnswer>(admission(2, good_)).verified.status, Status::cancelled);
   open();
-  const auto sampled = aborted<Sampled>(request::Sample{{{.slot = 2}}});
+  const auto sampled = aborted<SampleAnswer>(request::Sample{{{.slot = 2}}});
   EXPECT_TRUE(sampled.interrupted && sampled.is_cancelled);
   EXPECT_FALSE(is_readable(executor().descriptor())) << "nothing is outstanding any more";
   executor().abort();
@@ -90,7 +91,7 @@ TEST_F(WorkerExecutorTest, ItsDescriptorIsReadableOnceTheAnswerIsThere) {
   EXPECT_FALSE(is_readable(executor().descriptor(), Milliseconds(200))) << "the worker is at work";
   const auto answer = finish();
   ASSERT_TRUE(answer);
-  EXPECT_EQ(std::get<Sampled>(*answer).turns.size(), 1u);
+  EXPECT_EQ(std::get<SampleAnswer>(*answer).turns.size(), 1u);
   EXPECT_FALSE(is_readable(executor().descriptor(), Milliseconds(50)));
 }
 
@@ -101,14 +102,14 @@ TEST_F(WorkerExecutorTest, IsWaitedForBesideOtherThingsInOnePoll) {
   executor().begin(request::Open{1, problem_, {}});
   auto answer = answer_beside(executor(), pipe, [] {});
   ASSERT_TRUE(answer);
-  EXPECT_EQ(std::get<Opened>(*answer).refused, "");
+  EXPECT_EQ(std::get<OpenAnswer>(*answer).refused, "");
   for (int i = 0; i < 3; ++i) pipe.put();
   executor().begin(admission(1, bad_, Milliseconds(0)));
   answer = answer_beside(executor(), pipe, [&] {
     if (++num_bytes == 3) executor().abort();  // as after a signal
   });
   ASSERT_TRUE(answer);
-  EXPECT_EQ(std::get<Admitted>(*answer).verified.status, Status::cancelled);
+  EXPECT_EQ(std::get<AdmitAnswer>(*answer).verified.status, Status::cancelled);
   EXPECT_EQ(num_bytes, 3);
 }
 
@@ -126,7 +127,7 @@ TEST_F(WorkerExecutorTest, AnAnswerThatCameInTimeCountsHoweverLateItIsTaken) {
   std::this_thread::sleep_for(Milliseconds(1500));
   const auto answer = executor().take();
   ASSERT_TRUE(answer);
-  EXPECT_TRUE(std::get<Admitted>(*answer).verified.ok());
+  EXPECT_TRUE(std::get<AdmitAnswer>(*answer).verified.ok());
   EXPECT_EQ(executor().num_deaths(), 0u);
 }
 

@@ -188,6 +188,18 @@ class JournalsThatCannotBeUsed(Disk):
             self.assertIn("the journal is damaged, 2 rows skipped", result.stderr)
         self.fails_untouched("the journal is damaged", ("journal", "vacuum"))
 
+    def test_the_newest_are_shown_around_a_torn_page(self):
+        """`journal show --limit` counts and lists what can be read, as `journal show` does."""
+        whole, page = self.file.read_bytes(), 4096
+        shown = 0
+        for number in range(1, len(whole) // page, max(1, len(whole) // page // 24)):
+            self.file.write_bytes(whole[:number * page] + os.urandom(page) + whole[(number + 1) * page:])
+            with self.subTest(page=number):
+                every, newest = (self.attune("journal", "show", *limit, status=None) for limit in ((), ("--limit", "2")))
+                self.assertIn(newest.status, (0, 3) if every.status else (0,), str(newest))
+                shown += newest.status == 0
+        self.assertGreater(shown, 10)
+
     def test_the_first_page_or_the_whole_is_something_else(self):
         whole = self.file.read_bytes()
         commands = (("tune", "-i", "more.csv", "-o", "t.csv", *FAKE), ("journal", "show"), ("journal", "vacuum"),

@@ -3,6 +3,7 @@
 #include <attune/attune.h>
 #include <attune/attune_key.h>
 #include <attune/attune_weights.h>
+#include <attune/attune_workspace.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -302,6 +303,12 @@ static void options(void) {
   REFUSED_OPTION(compile_mode, 7, "7");
   REFUSED_OPTION(num_tables, 1, "tables");
   REFUSED_OPTION(size, 8, "INIT");
+  {
+    attune_workspace_allocator half = ATTUNE_WORKSPACE_ALLOCATOR_INIT;
+    REFUSED_OPTION(workspaces, &half, "both functions");
+    half.size = 1;
+    REFUSED_OPTION(workspaces, &half, "INIT");
+  }
   wanted.tables = &table;
   wanted.num_tables = 1;
   REFUSED(attune_open(&wanted, &dispatcher), "op and a file");

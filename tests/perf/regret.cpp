@@ -199,7 +199,7 @@ struct Replay {
 ContestResult play(Contest& contest, RecordedWorld& world, const std::vector<Entrant>& entrants) {
   for (size_t joined = 0;;) {
     const Want want = contest.next();
-    if (std::holds_alternative<Finished>(want)) return contest.result();
+    if (std::holds_alternative<ContestEnd>(want)) return contest.result();
     if (const auto* request = std::get_if<WantEntrants>(&want)) {
       for (uint32_t i = 0; i < request->max_count && joined < entrants.size(); ++i) contest.join(entrants[joined++]);
       if (joined == entrants.size()) contest.close();

@@ -42,7 +42,7 @@ Workbench::Workbench(const Settings& settings, const Registry& solvers)
       executor(std::make_unique<LocalExecutor>(*device, solvers)),
       kernels(std::make_unique<Kernels>(solvers, device->info(), cache_location().path)) {}
 
-Opened open_problem(Executor& executor, ProblemId id, const Problem& problem, const Protocol& protocol) {
+OpenAnswer open_problem(Executor& executor, ProblemId id, const Problem& problem, const Protocol& protocol) {
   auto opened = open(executor, {id, problem, protocol});
   if (!opened.refused.empty()) fail(ErrorCode::unavailable, "{}", opened.refused);
   return opened;

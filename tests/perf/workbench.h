@@ -27,7 +27,7 @@ struct Workbench {
 };
 
 /// Opens a problem. Throws unavailable if it cannot run on this machine.
-Opened open_problem(Executor& executor, ProblemId id, const Problem& problem, const Protocol& protocol);
+OpenAnswer open_problem(Executor& executor, ProblemId id, const Problem& problem, const Protocol& protocol);
 
 /// Returns the options of `attune tune` with the flags of the settings only; `exhaustive_options` adds `--search
 /// exhaustive --iters N`.

@@ -94,6 +94,9 @@ def main():
     environment = dict(
         os.environ, CMAKE_PREFIX_PATH=str(PREFIX), PYTHONDONTWRITEBYTECODE="1", ATTUNE_HOME=str(FOLDER / "home")
     )
+    # Ops of modules, which no installed tree has.
+    environment["ATTUNE_TEST_MODULES"] = str(BUILD / "toy_modules")
+    environment["ATTUNE_TEST_APPLICATION"] = str(PACKAGE.parent / "tests/conformance/toys/packed_application.py")
     for variable in ("PYTHONPATH", "ATTUNE_PROGRAM"):
         environment.pop(variable, None)
     must(

@@ -60,6 +60,12 @@ class CheckLayers(unittest.TestCase):
             self.refused({"src/core/a.h": spelling, "src/tuner/b.h": []}, "src/core/a.h:1: row 1 includes row 6: tuner/b.h")
         self.refused({"src/core/a.h": "b.h", "src/core/b.h": "core/a.h"}, "these files include each other: core/a core/b")
 
+    def test_kernels_keep_to_the_rows_too(self):
+        self.passes({"src/tensor/a.cuh": ["<cuda_fp16.h>", "core/b.h"], "src/ops/gemm/c.cu": ["tensor/a.cuh", "ops/d.h"]})
+        self.refused({"src/ops/gemm/a.cu": "measure/b.h"}, "src/ops/gemm/a.cu:1: row 3 includes row 5: measure/b.h")
+        self.refused({"src/tensor/a.cuh": "ops/b.h"}, "src/tensor/a.cuh:1: row 2 includes row 3: ops/b.h")
+        self.refused({"src/core/a.cuh": "core/b.cuh", "src/core/b.cuh": "core/a.cuh"}, "these files include each other: core/a core/b")
+
     def test_an_include_inside_a_row(self):
         self.refused({"src/search/a.cpp": "store/b.h"}, "src/search/a.cpp:1: row 2 includes row 2: store/b.h")
 

@@ -18,7 +18,7 @@ using Description = VendorLibrary::Description;
 constexpr int kFlags = RTLD_NOW | RTLD_LOCAL;
 
 /// A file of the list: its handle, or why it has none.
-struct Opening {
+struct OpenResult {
   void* handle = nullptr;
   std::string reason{};
   bool is_there = false;  ///< Whether the reason is about a file that was found.
@@ -34,7 +34,7 @@ void* loaded(const char* file, const Description& description) {
   return handle != nullptr && ::dlsym(handle, description.symbol) != nullptr ? handle : nullptr;
 }
 
-Opening opened(const char* file, const Description& description) {
+OpenResult opened(const char* file, const Description& description) {
   if (void* const handle = loaded(file, description)) return {handle};
   const std::filesystem::path path = library_file(file);
   if (std::string flaw = flaw_of_library(path); !flaw.empty()) return {nullptr, std::move(flaw), true};
@@ -46,21 +46,21 @@ Opening opened(const char* file, const Description& description) {
           true};
 }
 
-Opening first_of(std::span<const char* const> files, const Description& description, LibraryChoice choice) {
+OpenResult first_of(std::span<const char* const> files, const Description& description, LibraryChoice choice) {
   for (const char* file : files) {
     if (choice == LibraryChoice::listed) break;
     if (void* const handle = loaded(file, description)) return {handle};
   }
-  Opening refused;
+  OpenResult refused;
   for (const char* file : files) {
-    Opening one = opened(file, description);
+    OpenResult one = opened(file, description);
     if (one.handle != nullptr) return one;
     if (refused.reason.empty() || (one.is_there && !refused.is_there)) refused = std::move(one);
   }
   return refused;
 }
 
-[[noreturn]] void fail_to_open(const Description& description, const Opening& refused) {
+[[noreturn]] void fail_to_open(const Description& description, const OpenResult& refused) {
   fail(ErrorCode::unavailable, "{} cannot be opened, {}: {}", description.name, description.advice, refused.reason);
 }
 
@@ -68,7 +68,7 @@ Opening first_of(std::span<const char* const> files, const Description& descript
 
 std::optional<VendorLibrary> VendorLibrary::find(const Description& description, std::span<const char* const> files,
                                                  LibraryChoice choice) {
-  const Opening first = first_of(files, description, choice);
+  const OpenResult first = first_of(files, description, choice);
   if (first.handle != nullptr) return VendorLibrary(description, first.handle);
   if (!first.is_there) return std::nullopt;
   fail_to_open(description, first);
@@ -76,7 +76,7 @@ std::optional<VendorLibrary> VendorLibrary::find(const Description& description,
 
 VendorLibrary VendorLibrary::open(const Description& description, std::span<const char* const> files,
                                   LibraryChoice choice) {
-  const Opening first = first_of(files, description, choice);
+  const OpenResult first = first_of(files, description, choice);
   if (first.handle == nullptr) fail_to_open(description, first);
   return {description, first.handle};
 }

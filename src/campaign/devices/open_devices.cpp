@@ -114,9 +114,9 @@ std::vector<Part> parts_of(const DeviceChoice& devices) {
 
 std::unique_ptr<WorkerExecutor> open_worker(const Part& part, Strays* strays, const std::function<bool()>& stop) {
   WorkerOptions options = worker_options(part.device, strays);
-  options.name = part.device == part.name ? "" : part.name;
+  if (part.device != part.name) options.name = part.name;
   options.stopped = stop;
-  options.cores.assign(part.cores.begin(), part.cores.end());
+  if (!part.cores.empty()) options.cores.assign(part.cores.begin(), part.cores.end());
   return std::make_unique<WorkerExecutor>(std::move(options));
 }
 

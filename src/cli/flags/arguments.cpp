@@ -68,10 +68,6 @@ void add_cache_size_flag(CLI::App& command, std::optional<uint64_t>& bytes) {
       ->check(natural_number_error);
 }
 
-void add_deadline_flag(CLI::App& command, const std::string& name, double& seconds, const std::string& help) {
-  command.add_option(name, seconds, help)->capture_default_str()->check(amounts(0.01, 1e6));
-}
-
 std::vector<std::string> commands_in_help(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App* one) { return !one->get_group().empty(); }))

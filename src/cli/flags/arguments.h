@@ -25,8 +25,6 @@ void add_require_flag(CLI::App& command, std::string& require, const std::string
 void add_quiet_wait_flag(CLI::App& command, double& seconds);
 /// Adds `--max-cache-bytes`, the size to which compiled kernels may grow.
 void add_cache_size_flag(CLI::App& command, std::optional<uint64_t>& bytes);
-/// Adds a flag for a time limit in seconds.
-void add_deadline_flag(CLI::App& command, const std::string& name, double& seconds, const std::string& help);
 
 /// Group of the flags that a command accepts only to refuse them with a sentence.
 inline constexpr const char* kRefusedFlags = "Refused flags";

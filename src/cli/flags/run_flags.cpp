@@ -19,8 +19,14 @@ void add_run_flags(CLI::App& command, RunOptions& options, const std::string& de
                      "Journal that records the run; default: the one that `attune paths` shows, if it exists");
   add_inputs_flag(command, options.inputs);
   add_quiet_wait_flag(command, options.quiet_wait_s);
-  add_deadline_flag(command, "--run-deadline", options.run_deadline_s, "Seconds a launch may take");
-  add_deadline_flag(command, "--load-deadline", options.load_deadline_s, "Seconds that preparing a kernel may take");
+  command
+      .add_option("--run-deadline", options.run_deadline_s,
+                  "Seconds that a launch may take; default: 60, or that of the kind of device if it is longer")
+      ->check(amounts(0.01, 1e6));
+  command
+      .add_option("--load-deadline", options.load_deadline_s,
+                  "Seconds that preparing a kernel may take; default: that of the kind of device, 60 on a host")
+      ->check(amounts(0.01, 1e6));
 }
 
 void add_isolation_flag(CLI::App& command, std::string& isolation) {

@@ -18,11 +18,12 @@ struct RunOptions {
   DeviceChoice devices;
   std::string journal;  ///< Journal that records the run; empty: the user's, if it exists.
   std::string inputs = "served";
-  double quiet_wait_s = 0, load_deadline_s = 60, run_deadline_s = 60;
+  double quiet_wait_s = 0;
+  double load_deadline_s = 0, run_deadline_s = 0;  ///< 0: those of the device's kind.
 
   /// Throws invalid_input for a text that the flag refuses.
   CachePolicy cache_policy() const { return parse_cache_policy(inputs); }
-  Limits limits() const noexcept;
+  Limits limits() const noexcept;  ///< For limits_on().
 };
 
 /// Adds a flag for each option: --devices, --threads, --journal, --inputs, --quiet-wait, --run-deadline and

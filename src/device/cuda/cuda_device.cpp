@@ -89,6 +89,9 @@ void register_cuda_devices(std::vector<DeviceKind>& kinds) {
                    .contest = cuda_constants(),
                    .max_open_problems = 6,
                    .compiles_beside_measuring = true,
+                   .visibility_variable = "CUDA_VISIBLE_DEVICES",
+                   .visible_name = cuda_visible_name,
+                   .pci_address = cuda_pci_address,
                    .precedes_host = true});
 }
 

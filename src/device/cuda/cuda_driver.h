@@ -18,6 +18,7 @@ namespace attune {
   X(cuDeviceGetName)                   \
   X(cuDeviceGetAttribute)              \
   X(cuDeviceTotalMem)                  \
+  X(cuDeviceGetUuid)                   \
   X(cuDeviceGetPCIBusId)               \
   X(cuDevicePrimaryCtxRetain)          \
   X(cuDevicePrimaryCtxRelease)         \

@@ -95,6 +95,38 @@ int cuda_ordinal(std::string_view id) {
   return ordinal;
 }
 
+namespace {
+
+CUdevice device_of(const CudaDriver& driver, std::string_view id) {
+  CUdevice device = 0;
+  driver.check(driver.cuDeviceGet(&device, cuda_ordinal(id)), "find a device");
+  return device;
+}
+
+}  // namespace
+
+std::string cuda_visible_name(std::string_view id) {
+  const CudaDriver& driver = CudaDriver::get();
+  // The driver gives a part's UUID without the letters that tell it from a whole GPU's.
+  if (cuda_device_info(driver, cuda_ordinal(id)).model.find(" MIG ") != std::string::npos) return {};
+  CUuuid uuid{};
+  driver.check(driver.cuDeviceGetUuid(&uuid, device_of(driver, id)), "identify a device");
+  std::string name = "GPU";
+  for (size_t i = 0; i < sizeof uuid.bytes; ++i) {
+    const bool begins_group = i == 0 || i == 4 || i == 6 || i == 8 || i == 10;
+    name += fmt::format("{}{:02x}", begins_group ? "-" : "", static_cast<unsigned char>(uuid.bytes[i]));
+  }
+  return name;
+}
+
+std::string cuda_pci_address(std::string_view id) {
+  const CudaDriver& driver = CudaDriver::get();
+  std::array<char, 32> address{};
+  driver.check(driver.cuDeviceGetPCIBusId(address.data(), static_cast<int>(address.size()), device_of(driver, id)),
+               "find a device on its bus");
+  return address.data();
+}
+
 std::vector<DeviceInfo> list_cuda_devices() {
   const CudaDriver* const driver = CudaDriver::find();
   if (driver == nullptr) return {};

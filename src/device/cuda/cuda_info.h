@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,6 +16,11 @@ std::vector<DeviceInfo> list_cuda_devices();
 DeviceInfo cuda_device_info(const CudaDriver& driver, int ordinal);
 /// Number of the driver's device: 1 of `cuda:1`. Requires: an id of list_cuda_devices().
 int cuda_ordinal(std::string_view id);
+/// With which CUDA_VISIBLE_DEVICES names it alone, `GPU-` and its UUID; empty for a part of a GPU. Requires: an id of
+/// list_cuda_devices().
+std::string cuda_visible_name(std::string_view id);
+/// Its address on the PCI bus, `0000:3B:00.0`. Requires: an id of list_cuda_devices().
+std::string cuda_pci_address(std::string_view id);
 /// The highest clock of the multiprocessors.
 double cuda_clock_ghz(const CudaDriver& driver, CUdevice device);
 

@@ -110,7 +110,7 @@ class ExistingList {
  private:
   /// Returns the value that a reader uses for a missing cell.
   static std::string value_when_missing(const Problem& problem, const KeyColumn& key) {
-    if (key.attribute == "outdtype" && problem.has("dtype")) return problem.text("dtype");
+    if (!key.follows.empty() && problem.has(key.follows)) return problem.text(key.follows);
     return std::string(key.default_value);
   }
 

@@ -82,7 +82,7 @@ bool ShapeCounters::add_call(Level& level, size_t slot) noexcept {
 /// Returns true if the slot holds this shape now; false if it holds another, or if the limit is reached (`dropped`).
 /// Concurrent threads may exceed the limit by one shape each, for which there is room. Counting the shape before
 /// claiming the slot could lose a call of a known shape to a thread that is about to give up its claim.
-bool ShapeCounters::claim(Level& level, size_t slot, const Called& shape, bool& dropped) noexcept {
+bool ShapeCounters::claim(Level& level, size_t slot, const ShapeCall& shape, bool& dropped) noexcept {
   const auto values = shape.key.values();
   auto* kept = num_shapes() < max_shapes_ ? zeroed<int64_t>(values.size()) : nullptr;
   if (kept == nullptr) {
@@ -105,7 +105,7 @@ bool ShapeCounters::claim(Level& level, size_t slot, const Called& shape, bool& 
   return true;
 }
 
-ShapeCounters::CountStatus ShapeCounters::count_in(Level& level, const Called& shape, bool is_last) noexcept {
+ShapeCounters::CountStatus ShapeCounters::count_in(Level& level, const ShapeCall& shape, bool is_last) noexcept {
   const uint64_t tag = shape.tag;
   const size_t bucket = tag & (level.num_slots - 1) & ~(kBucket - 1);
   // The last level continues after a full bucket, so that only max_shapes_ limits it.
@@ -130,7 +130,7 @@ bool ShapeCounters::count(const Key& key, uint16_t threads) noexcept {
     return shortened && count(*shortened, threads);
   }
   const uint64_t hash = codes->hash(key).low ^ threads * kSecrets[0];
-  const Called shape{key, threads, hash == 0 ? 1 : hash};
+  const ShapeCall shape{key, threads, hash == 0 ? 1 : hash};
   for (size_t i = 0; i < kLevels; ++i) {
     Level* here = level(i);
     if (!here) return false;

@@ -66,13 +66,13 @@ class ShapeCounters {
   };
   enum class CountStatus : uint8_t { counted, full, dropped };
   Level* level(size_t number) noexcept;
-  struct Called {
+  struct ShapeCall {
     const Key& key;
     uint16_t threads;
     uint64_t tag;
   };
-  CountStatus count_in(Level& level, const Called& shape, bool is_last) noexcept;
-  bool claim(Level& level, size_t slot, const Called& shape, bool& dropped) noexcept;
+  CountStatus count_in(Level& level, const ShapeCall& shape, bool is_last) noexcept;
+  bool claim(Level& level, size_t slot, const ShapeCall& shape, bool& dropped) noexcept;
   static bool add_call(Level& level, size_t slot) noexcept;
 
   const uint64_t max_shapes_;

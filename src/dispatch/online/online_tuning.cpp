@@ -53,13 +53,13 @@ class UnreapedPrograms {
     static UnreapedPrograms& one = *new UnreapedPrograms;  // Never freed: the process may end while a thread is inside.
     return one;
   }
-  void add(Spawned program) {
+  void add(SpawnResult program) {
     const Lock lock(mutex_);
     programs_.push_back(program);
   }
   void reap() {
     const Lock lock(mutex_);
-    std::erase_if(programs_, [](const Spawned& program) {
+    std::erase_if(programs_, [](const SpawnResult& program) {
       if (!attune::reap(program.descriptor)) return false;
       OwnedChildren::instance().remove(program.pid);
       ::close(program.descriptor);
@@ -69,7 +69,7 @@ class UnreapedPrograms {
 
  private:
   Mutex mutex_;
-  std::vector<Spawned> programs_ ATTUNE_GUARDED_BY(mutex_);
+  std::vector<SpawnResult> programs_ ATTUNE_GUARDED_BY(mutex_);
 };
 
 /// Returns the last non-blank line, shortened.
@@ -199,7 +199,7 @@ void OnlineTuning::start(std::vector<std::string>& messages) {
       command.arguments.insert(command.arguments.end(), {"--threads", std::to_string(options_.device.num_units)});
     command.environment = environment_;
     if (output >= 0) command.output = fmt::format("/proc/self/fd/{}", output);
-    const Spawned spawned = spawn(command);
+    const SpawnResult spawned = spawn(command);
     running_ = {spawned.pid, spawned.descriptor, output};
   } catch (const Error& error) {
     if (output >= 0) ::close(output);

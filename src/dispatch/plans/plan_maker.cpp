@@ -185,7 +185,7 @@ PlanMaker::PlanResult PlanMaker::prepare(const Problem& problem, const Solver& s
   run_with_pools([&] { made.plan = library.backend->prepare(problem, config, {own, prepare_part}); });
   if (!std::exchange(library.used, true)) library_was_used();
   // A host's kernels run on the calling thread, which has a workspace for all plans.
-  if (device().kind != "host") made.plan = stream_plan(std::move(made.plan), *device_, graph_holds_);
+  if (device().kind != "host") made.plan = stream_plan(std::move(made.plan), *device_, graph_holds_, workspaces_);
   if (has_pool) made.plan = library_plan(std::move(made.plan));
   if (!made.plan->traits().reentrant) made.plan = std::make_unique<SerialPlan>(std::move(made.plan));
   return made;

@@ -12,6 +12,7 @@
 #include "attune/error.h"
 #include "attune/plan.h"
 #include "attune/problem.h"
+#include "attune/workspace_allocator.h"
 #include "compile/kernel_cache.h"
 #include "core/binary.h"
 #include "core/candidate.h"
@@ -30,6 +31,8 @@ class PlanMaker {
   PlanMaker(std::unique_ptr<Device> device, const Registry& solvers, std::filesystem::path cache, bool asks_compilers);
 
   const DeviceInfo& device() const noexcept { return device_->info(); }
+  /// Has the workspaces of plans on a device with streams come from an application's allocator, which outlives this.
+  void set_workspaces(const WorkspaceAllocator& allocator) noexcept { workspaces_ = &allocator; }
 
   struct PlanResult {
     std::unique_ptr<Plan> plan;               ///< Thread-safe.
@@ -99,7 +102,8 @@ class PlanMaker {
   std::unique_ptr<Device> device_;
   const Registry& solvers_;
   const bool asks_compilers_;
-  std::optional<KernelCache> cache_;  ///< Empty if there is no cache folder.
+  const WorkspaceAllocator* workspaces_ = nullptr;  ///< Null: each plan has its own in the device's memory.
+  std::optional<KernelCache> cache_;                ///< Empty if there is no cache folder.
   std::map<std::string, OpenBackend, std::less<>> opened_;
   std::map<std::string, std::string> failures_;
   GraphHolds graph_holds_;  ///< Last: plans that it frees need the rest.

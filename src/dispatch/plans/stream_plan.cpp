@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "device/own_buffer.h"
+#include "dispatch/plans/workspace.h"
 #include "dispatch/threads/library_use.h"
 
 namespace attune {
@@ -20,9 +20,12 @@ using CapturedStream = std::pair<uint64_t, void*>;
 /// What a graph needs outlives the StreamPlan.
 class PlanOnStreams {
  public:
-  PlanOnStreams(std::unique_ptr<Plan> plan, Device& device)
-      : device_(device), plan_(std::move(plan)), has_workspace_(plan_->traits().workspace_bytes > 0) {
-    if (has_workspace_) reserved_ = new_workspace();
+  PlanOnStreams(std::unique_ptr<Plan> plan, Device& device, const WorkspaceAllocator* allocator)
+      : device_(device),
+        allocator_(allocator),
+        plan_(std::move(plan)),
+        has_workspace_(plan_->traits().workspace_bytes > 0) {
+    if (has_workspace_ && allocator_ == nullptr) reserved_.emplace(new_workspace(nullptr));
   }
   ~PlanOnStreams() { device_.synchronize(); }
   PlanOnStreams(const PlanOnStreams&) = delete;
@@ -30,6 +33,7 @@ class PlanOnStreams {
 
   const Plan& plan() const noexcept { return *plan_; }
   bool has_workspace() const noexcept { return has_workspace_; }
+  bool owns_memory() const noexcept { return has_workspace_ && allocator_ == nullptr; }
 
   void run(const Launch& launch) {
     if (!has_workspace_) return plan_->run(launch);
@@ -48,7 +52,7 @@ class PlanOnStreams {
     const std::lock_guard lock(mutex_);
     auto found = by_capture_.find(captured);
     const bool is_new = found == by_capture_.end();
-    if (is_new) found = by_capture_.emplace(captured, workspace_of_capture()).first;
+    if (is_new) found = by_capture_.emplace(captured, workspace_of_capture(captured.second)).first;
     return {found->second ? found->second->data() : nullptr, is_new};
   }
   void end_capture(const CapturedStream& captured) {
@@ -57,13 +61,7 @@ class PlanOnStreams {
   }
 
  private:
-  /// The prefix is zeroed once: each run of the plan leaves it so.
-  OwnBuffer new_workspace() const {
-    const PlanTraits& wanted = plan_->traits();
-    OwnBuffer fresh(device_.memory(), wanted.workspace_bytes, wanted.workspace_alignment);
-    device_.memory().fill(fresh.area().part(0, wanted.zeroed_bytes), {});
-    return fresh;
-  }
+  Workspace new_workspace(void* stream) const { return {device_, allocator_, plan_->traits(), stream}; }
   void* workspace_of(void* stream) {
     const auto found = by_stream_.find(stream);
     if (found == by_stream_.end() && by_stream_.size() == kMaxStreams) {
@@ -71,34 +69,40 @@ class PlanOnStreams {
       by_stream_.clear();
     }
     if (found != by_stream_.end()) return found->second.data();
-    return by_stream_.emplace(stream, unused_workspace()).first->second.data();
+    return by_stream_.emplace(stream, unused_workspace(stream)).first->second.data();
   }
-  OwnBuffer unused_workspace() { return reserved_ ? *std::exchange(reserved_, std::nullopt) : new_workspace(); }
-  std::optional<OwnBuffer> workspace_of_capture() {
+  Workspace unused_workspace(void* stream) {
+    if (!reserved_) return new_workspace(stream);
+    Workspace taken = std::move(*reserved_);
+    reserved_.reset();
+    return taken;
+  }
+  std::optional<Workspace> workspace_of_capture(void* stream) {
     if (!has_workspace_) return std::nullopt;
     const auto exemption = device_.caller_streams()->exempt();
-    return unused_workspace();
+    return unused_workspace(stream);
   }
 
   Device& device_;
+  const WorkspaceAllocator* const allocator_;  ///< The application's; null: the device's memory.
   std::unique_ptr<Plan> plan_;
   const bool has_workspace_;
-  std::optional<OwnBuffer> reserved_;  ///< For the first stream or capture.
-  std::map<void*, OwnBuffer> by_stream_;
+  std::optional<Workspace> reserved_;  ///< For the first stream or capture.
+  std::map<void*, Workspace> by_stream_;
   std::mutex mutex_;  ///< Of by_capture_: a graph may end while the plan runs.
-  std::map<CapturedStream, std::optional<OwnBuffer>> by_capture_;
+  std::map<CapturedStream, std::optional<Workspace>> by_capture_;
 };
 
 class StreamPlan final : public Plan {
  public:
-  StreamPlan(std::unique_ptr<Plan> plan, Device& device, GraphHolds& holds)
+  StreamPlan(std::unique_ptr<Plan> plan, Device& device, GraphHolds& holds, const WorkspaceAllocator* allocator)
       : callers_(device.caller_streams()),
         holds_(holds),
         traits_(plan->traits()),
-        own_(std::make_shared<PlanOnStreams>(std::move(plan), device)) {
+        own_(std::make_shared<PlanOnStreams>(std::move(plan), device, allocator)) {
     if (traits_.host_bytes > 0) traits_.host_bytes += sizeof *this + sizeof *own_;
     if (!own_->has_workspace()) return;
-    traits_.device_bytes += traits_.workspace_bytes;
+    if (own_->owns_memory()) traits_.device_bytes += traits_.workspace_bytes;
     traits_.workspace_bytes = traits_.zeroed_bytes = 0;
     traits_.reentrant = false;
   }
@@ -128,8 +132,9 @@ class StreamPlan final : public Plan {
 
 }  // namespace
 
-std::unique_ptr<Plan> stream_plan(std::unique_ptr<Plan> plan, Device& device, GraphHolds& holds) {
-  return std::make_unique<StreamPlan>(std::move(plan), device, holds);
+std::unique_ptr<Plan> stream_plan(std::unique_ptr<Plan> plan, Device& device, GraphHolds& holds,
+                                  const WorkspaceAllocator* allocator) {
+  return std::make_unique<StreamPlan>(std::move(plan), device, holds, allocator);
 }
 
 }  // namespace attune

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <stop_token>
@@ -96,6 +97,79 @@ TEST(StreamPlan, IsRefusedWithoutMemory) {
   std::vector<void*> workspaces;
   const OwnBuffer all(device.memory(), static_cast<uint64_t>(device.info().memory_bytes), 64);
   EXPECT_THROW(stream_plan(std::make_unique<CountingPlan>(workspaces), device, holds), Error);
+}
+
+/// An application's allocator over a device's memory, which knows what is in use.
+class CountingAllocator {
+ public:
+  explicit CountingAllocator(FakeDevice& device) : device_(device) {}
+  WorkspaceAllocator functions() {
+    return {.allocate = [this](void* stream, uint64_t bytes, uint32_t alignment) -> void* {
+              if (bytes > most) return nullptr;
+              const Buffer area = device_.memory().allocate(bytes, alignment);
+              in_use.emplace(area.data, std::pair(stream, bytes));
+              return static_cast<std::byte*>(area.data) + shift;
+            },
+            .release =
+                [this](void* stream, void* memory) {
+                  void* const begin = static_cast<std::byte*>(memory) - shift;
+                  const auto found = in_use.find(begin);
+                  ASSERT_NE(found, in_use.end());
+                  EXPECT_EQ(found->second.first, stream);
+                  device_.memory().release({begin, found->second.second});
+                  in_use.erase(found);
+                }};
+  }
+  std::map<void*, std::pair<void*, uint64_t>> in_use;  ///< Stream and bytes, by address.
+  uint64_t most = 1 << 20;
+  size_t shift = 0;  ///< By which addresses are wrong.
+
+ private:
+  FakeDevice& device_;
+};
+
+TEST(StreamPlan, HasItsWorkspacesFromAnApplicationsAllocator) {
+  FakeDevice device;
+  GraphHolds holds;
+  CountingAllocator allocator(device);
+  const WorkspaceAllocator functions = allocator.functions();
+  std::vector<void*> workspaces;
+  {
+    const auto plan = stream_plan(std::make_unique<CountingPlan>(workspaces), device, holds, &functions);
+    EXPECT_EQ(plan->traits().workspace_bytes, 0u);
+    EXPECT_EQ(plan->traits().device_bytes, 0u) << "they are not the plan's";
+    EXPECT_TRUE(allocator.in_use.empty()) << "nothing is reserved";
+    std::vector<char> streams(kMaxStreams + 1);
+    for (int i = 0; i < 2; ++i) plan->run({.operands = {}, .stream = &streams[0]});
+    EXPECT_EQ(allocator.in_use.size(), 1u);
+    EXPECT_EQ(allocator.in_use.begin()->second, std::pair(static_cast<void*>(&streams[0]), uint64_t{512}));
+    void* operand = nullptr;
+    EXPECT_THROW(plan->run({.operands = std::span(&operand, 1), .stream = &streams[0]}), Error);
+    EXPECT_TRUE(allocator.in_use.empty()) << "its prefix may not be zero any more";
+    for (char& stream : streams) plan->run({.operands = {}, .stream = &stream});
+    EXPECT_LE(allocator.in_use.size(), kMaxStreams);
+  }
+  EXPECT_TRUE(allocator.in_use.empty());
+  EXPECT_EQ(device.memory().allocated_bytes(), 0u);
+}
+
+TEST(StreamPlan, RefusesAWrongWorkspaceOfAnApplication) {
+  FakeDevice device;
+  GraphHolds holds;
+  CountingAllocator allocator(device);
+  const WorkspaceAllocator functions = allocator.functions();
+  std::vector<void*> workspaces;
+  const auto plan = stream_plan(std::make_unique<CountingPlan>(workspaces), device, holds, &functions);
+  allocator.most = 0;
+  EXPECT_THROW(plan->run({}), Error) << "without memory";
+  allocator.most = 1 << 20;
+  allocator.shift = 16;
+  EXPECT_THROW(plan->run({}), Error) << "not aligned";
+  EXPECT_TRUE(allocator.in_use.empty()) << "it has the wrong one back";
+  EXPECT_TRUE(workspaces.empty());
+  allocator.shift = 0;
+  plan->run({});
+  EXPECT_EQ(workspaces.size(), 1u);
 }
 
 class CapturedStreamPlan : public testing::Test {

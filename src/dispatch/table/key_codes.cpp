@@ -30,12 +30,13 @@ KeyCodes::KeyCodes(const FamilySpec& family)
       num_columns_(family.key.size()),
       m_column_(column_of(family.rows)),
       n_column_(column_of(family.columns)),
-      packed_column_(column_of(family.packed)),
-      dtype_column_(column_of("dtype")) {
+      packed_column_(column_of(family.packed)) {
   ATTUNE_CHECK(num_columns_ <= Key::kMaxValues, "{} has {} key columns", family.op, num_columns_);
   for (size_t i = 0; i < num_columns_; ++i) {
     const std::string_view default_value = family.key[i].default_value;
     if (!default_value.empty()) defaults_[i] = code(i, default_value).value();
+    followed_[i] = column_of(family.key[i].follows);
+    ATTUNE_CHECK(family.key[i].follows.empty() || followed_[i] < i, "a column of {} follows none before it", family.op);
     if (default_value.empty() || family.key[i].kind == ColumnKind::dtype) num_required_ = i + 1;
   }
   for (const size_t column : {m_column_, n_column_}) {
@@ -68,12 +69,8 @@ std::optional<int64_t> KeyCodes::code(size_t column, std::string_view cell) cons
   return is_text ? code_of_text(*value) : std::stoll(*value);
 }
 
-bool KeyCodes::follows_dtype(size_t column) const noexcept {
-  return family_.key[column].attribute == "outdtype" && dtype_column_ < column;
-}
-
 int64_t KeyCodes::code_of_none(size_t column, const Key& so_far) const {
-  return follows_dtype(column) ? so_far[dtype_column_] : defaults_[column];
+  return followed_[column] < column ? so_far[followed_[column]] : defaults_[column];
 }
 
 int64_t KeyCodes::layout_code(std::string_view layout) {

@@ -88,14 +88,13 @@ class KeyCodes {
 
  private:
   size_t column_of(std::string_view attribute) const noexcept;
-  /// Whether an empty cell of a column means the inputs' type, as that of a result type does.
-  bool follows_dtype(size_t column) const noexcept;
 
   const FamilySpec& family_;
   size_t num_columns_;
-  size_t m_column_, n_column_, packed_column_, dtype_column_;  ///< num_columns_: the family has none.
+  size_t m_column_, n_column_, packed_column_;  ///< num_columns_: the family has none.
   size_t num_required_ = 0;  ///< Columns up to the last one that is a type or has no default; short keys have them.
   std::array<int64_t, Key::kMaxValues> defaults_{};
+  std::array<size_t, Key::kMaxValues> followed_{};  ///< Column of KeyColumn::follows; num_columns_: none.
 };
 
 /// The codes of all families by the numbers of their ops.

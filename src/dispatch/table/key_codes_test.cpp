@@ -84,6 +84,23 @@ TEST(KeyCodes, EveryKeyHasOneShortFormAndItsOwnHash) {
   EXPECT_EQ(hashes.size(), size_t{1} << num_last);
 }
 
+TEST(KeyCodes, AValueThatNobodyStatesIsThatOfTheColumnItFollows) {
+  const FamilySpec family = {
+      .op = "followers",
+      .key = {{.column = "W", .attribute = "weight_type", .kind = ColumnKind::dtype, .default_value = "bf16"},
+              {.column = "X", .attribute = "x", .kind = ColumnKind::dtype, .default_value = "fp16"},
+              {.column = "R",
+               .attribute = "result_type",
+               .kind = ColumnKind::dtype,
+               .default_value = "fp16",
+               .follows = "weight_type"}}};
+  const KeyCodes codes(family);
+  const auto number = [](DType dtype) { return static_cast<int64_t>(dtype); };
+  const Key whole = codes.key(Problem::parse("followers weight_type=fp32"));
+  EXPECT_EQ(codes.complete(whole), Key(family.number, {number(DType::fp32), number(DType::fp16), number(DType::fp32)}));
+  EXPECT_EQ(codes.complete(Key(family.number, {number(DType::fp32)})), codes.complete(whole));
+}
+
 TEST(KeyCodes, TypedKeysAreConvertedToShortOnes) {
   for (const FamilySpec& one : families()) {
     const KeyCodes codes(one);

@@ -8,9 +8,31 @@
 namespace attune {
 namespace {
 
-struct SharedRows {
+/// The index under one key. Its lock is held while the index is made, so that others who want it wait for it.
+struct Entry {
   Mutex mutex;
-  std::map<std::string, std::weak_ptr<const RowIndex>> all ATTUNE_GUARDED_BY(mutex);
+  std::weak_ptr<const RowIndex> index ATTUNE_GUARDED_BY(mutex);
+};
+
+struct SharedRows {
+  Mutex mutex;  ///< Never held while an index is made: a key waits for no other.
+  std::map<std::string, std::shared_ptr<Entry>> all ATTUNE_GUARDED_BY(mutex);
+
+  std::shared_ptr<Entry> entry_of(const std::string& key) ATTUNE_EXCLUDES(mutex) {
+    const Lock lock(mutex);
+    std::erase_if(all, [](const auto& one) { return is_unused(one.second); });
+    std::shared_ptr<Entry>& entry = all[key];
+    if (!entry) entry = std::make_shared<Entry>();
+    return entry;
+  }
+
+ private:
+  /// Nobody makes an index here: the map alone has the entry, and gives it away under the lock only.
+  static bool is_unused(const std::shared_ptr<Entry>& entry) {
+    if (entry.use_count() > 1) return false;
+    const Lock lock(entry->mutex);
+    return entry->index.expired();
+  }
 };
 
 /// Never destroyed: threads may read tables while the process ends.
@@ -23,14 +45,11 @@ SharedRows& shared() {
 
 std::shared_ptr<const RowIndex> shared_rows(const std::string& key,
                                             const std::function<std::shared_ptr<const RowIndex>()>& make) {
-  SharedRows& rows = shared();
-  const Lock lock(rows.mutex);
-  if (const auto found = rows.all.find(key); found != rows.all.end()) {
-    if (auto index = found->second.lock()) return index;
-  }
-  std::erase_if(rows.all, [](const auto& one) { return one.second.expired(); });
+  const std::shared_ptr<Entry> entry = shared().entry_of(key);
+  const Lock lock(entry->mutex);
+  if (auto index = entry->index.lock()) return index;
   auto made = make();
-  rows.all.insert_or_assign(key, made);
+  entry->index = made;
   return made;
 }
 

@@ -132,8 +132,7 @@ std::string cell_text(const FamilySpec& family, const KeyColumn& key, std::strin
 
 std::string key_value(const Problem& problem, const KeyColumn& key) {
   if (problem.has(key.attribute)) return problem.text(key.attribute);
-  // A result has its inputs' type by default.
-  if (key.attribute == "outdtype" && problem.has("dtype")) return problem.text("dtype");
+  if (!key.follows.empty() && problem.has(key.follows)) return problem.text(key.follows);
   return std::string(key.default_value);
 }
 
@@ -171,12 +170,15 @@ std::string KeyCells::value(size_t row, size_t index) const {
 
 Problem KeyCells::problem(size_t row) const {
   std::vector<std::pair<std::string, std::string>> attributes;
-  std::string dtype;
+  const auto stated = [&](std::string_view attribute) {
+    const auto found = std::ranges::find_if(attributes, [&](const auto& one) { return one.first == attribute; });
+    return found == attributes.end() ? std::string() : found->second;
+  };
   for (size_t i = 0; i < columns_.size(); ++i) {
     const KeyColumn& key = family_.key[i];
     std::string own = value(row, i);
-    if (own.empty()) own = key.attribute == "outdtype" && !dtype.empty() ? dtype : std::string(key.default_value);
-    if (key.attribute == "dtype") dtype = own;
+    if (own.empty() && !key.follows.empty()) own = stated(key.follows);
+    if (own.empty()) own = key.default_value;
     if (!key.optional || own != key.default_value) attributes.emplace_back(key.attribute, std::move(own));
   }
   return Problem(std::string(family_.op), std::move(attributes));

@@ -37,8 +37,7 @@ void note_defaults(const KeyCells& cells, const CsvDocument& document, const Fam
   for (const KeyColumn& key : family.key) {
     const bool is_set =
         std::any_of(set.begin(), set.end(), [&](const auto& one) { return one.first == key.attribute; });
-    // The type of the result follows that of the inputs.
-    if (key.kind != ColumnKind::dtype || key.attribute == "outdtype" || key.default_value.empty() || is_set ||
+    if (key.kind != ColumnKind::dtype || !key.follows.empty() || key.default_value.empty() || is_set ||
         cells.has(key.attribute))
       continue;
     notices.push_back(fmt::format("{}: there is no column '{}', using {}; choose another with --indtype",
@@ -46,13 +45,17 @@ void note_defaults(const KeyCells& cells, const CsvDocument& document, const Fam
   }
 }
 
+/// `followers`: columns that neither the file nor a setting states.
 Problem with_overrides(Problem problem, const FamilySpec& family,
-                       const std::vector<std::pair<std::string, std::string>>& set, bool outdtype_follows) {
+                       const std::vector<std::pair<std::string, std::string>>& set,
+                       std::span<const KeyColumn* const> followers) {
   for (const auto& [attribute, value] : set) {
     const KeyColumn& key = *find_column(family, attribute);
     if (key.optional && value == key.default_value && !problem.has(attribute)) continue;
     problem = problem.with(attribute, value);
-    if (attribute == "dtype" && outdtype_follows) problem = problem.with("outdtype", value);
+    for (const KeyColumn* follower : followers) {
+      if (follower->follows == attribute) problem = problem.with(follower->attribute, value);
+    }
   }
   return problem;
 }
@@ -64,8 +67,11 @@ ShapeList read_shapes(const std::filesystem::path& path, const ShapeOptions& opt
   auto [family, notices] = family_of_file(document, options.op);
   const KeyCells cells(document, *family, Strictness::shape);
   const auto set = values_of(*family, options.settings);
-  const bool outdtype_follows = find_setting(options.settings, "outdtype") == nullptr && !cells.has("outdtype") &&
-                                find_column(*family, "outdtype") != nullptr;
+  std::vector<const KeyColumn*> followers;
+  for (const KeyColumn& key : family->key) {
+    const bool is_stated = find_setting(options.settings, key.attribute) != nullptr || cells.has(key.attribute);
+    if (!key.follows.empty() && !is_stated) followers.push_back(&key);
+  }
 
   ShapeList list{family, {}, std::move(notices)};
   note_defaults(cells, document, *family, set, list.notices);
@@ -75,7 +81,7 @@ ShapeList read_shapes(const std::filesystem::path& path, const ShapeOptions& opt
   std::string first_repeated;
   for (size_t row = 0; row < document.num_rows(); ++row) {
     document.check_cells(row);
-    Problem problem = with_overrides(cells.problem(row), *family, set, outdtype_follows);
+    Problem problem = with_overrides(cells.problem(row), *family, set, followers);
     if (options.max_rows && rows_of(problem).value_or(0) > *options.max_rows) {
       ++num_large;
     } else if (!seen.insert(problem.key()).second) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <vector>
 
+#include "device/device_kind.h"
 #include "measure/comparison/comparison_kernel.h"
 #include "tensor/convert.h"
 #include "tensor/kernel_dtype.h"
@@ -15,13 +16,14 @@ std::span<const KernelImage> comparison_kernels();  // comparison.cu
 
 namespace {
 
+constexpr const char* kKernel = "attune_compare";
 constexpr int64_t kBlocksPerUnit = 4;
 constexpr uint32_t kAlignment = 64;
 
 }  // namespace
 
 std::unique_ptr<DeviceComparison> DeviceComparison::open(Device& device, DType dtype) {
-  const void* const image = image_for(comparison_kernels(), device.info().kind);
+  const void* const image = kernel_image(comparison_kernels(), kKernel, device.info().kind);
   if (image == nullptr || !is_kernel_dtype(dtype)) return nullptr;
   auto kernels = device.load(image);
   if (!kernels) return nullptr;
@@ -46,7 +48,7 @@ OutputComparison DeviceComparison::compare(Buffer got, const DeviceReference& re
     answer_ = OwnBuffer(device_.memory(), parts.size() * sizeof(ComparisonPart), kAlignment);
   void* answer_data = answer_.data();
   const std::array<void*, 2> arguments = {&input, &answer_data};
-  kernels_->run("attune_compare", grid, arguments);
+  kernels_->run(kKernel, grid, arguments);
   device_.memory().download(std::as_writable_bytes(std::span(parts)), answer_.data());
 
   ComparisonPart all{};

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/error.h"
+#include "device/device_kind.h"
 
 namespace attune {
 namespace {
@@ -36,8 +37,9 @@ double DeviceReference::value(int64_t index) const {
 
 std::unique_ptr<DeviceReferenceKernel> DeviceReferenceKernel::open(Device& device, const Op& op,
                                                                    const Problem& problem) {
-  auto kernel = op.reference_kernel(problem);
-  const void* const image = kernel ? image_for(kernel->images, device.info().kind) : nullptr;
+  const OpKernels* const kernels = op.kernels();
+  auto kernel = kernels != nullptr ? kernels->reference_kernel(problem) : std::nullopt;
+  const void* const image = kernel ? kernel_image(kernel->images, kernel->name, device.info().kind) : nullptr;
   if (image == nullptr) return nullptr;
   auto loaded = device.load(image);
   if (!loaded) return nullptr;

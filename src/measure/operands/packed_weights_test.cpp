@@ -130,7 +130,7 @@ class PackingSolver final : public Solver {
 class PackedWeightsTest : public ::testing::Test {
  protected:
   PackedWeightsTest() { registry_.add(std::make_unique<PackingSolver>(packs_)); }
-  Opened open(const std::string& text = std::string(kPlainProblem) + kPacked) {
+  OpenAnswer open(const std::string& text = std::string(kPlainProblem) + kPacked) {
     return attune::open(executor_, {1, Problem::parse(text), Protocol{.seed = 5}});
   }
   Outcome admit(Slot slot, const std::string& config) {
@@ -207,12 +207,12 @@ TEST_F(PackedWeightsTest, AreForProblemsThatAskForThem) {
 }
 
 TEST_F(PackedWeightsTest, CountAsMemoryOfTheProblem) {
-  const Opened opened = open("gemm_a16w16 m=20 n=42 k=64 dtype=fp32 bpreshuffle=1");
+  const OpenAnswer opened = open("gemm_a16w16 m=20 n=42 k=64 dtype=fp32 bpreshuffle=1");
   EXPECT_THAT(opened.refused, HasSubstr("does not fit in memory"));
 }
 
 TEST_F(PackedWeightsTest, InALayoutThatNobodyOffersMakeNoContender) {
-  const Opened opened = open("gemm_a16w16 m=20 n=41 k=64 dtype=fp32 bpreshuffle=1");
+  const OpenAnswer opened = open("gemm_a16w16 m=20 n=41 k=64 dtype=fp32 bpreshuffle=1");
   EXPECT_EQ(opened.refused, "");
   EXPECT_FALSE(opened.contenders.front().support.yes);
   EXPECT_THAT(opened.contenders.front().support.reason, HasSubstr("'library.pack@1'"));

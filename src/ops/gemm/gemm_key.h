@@ -29,15 +29,15 @@ int64_t value(const GemmKey& key) noexcept {
 }
 
 template <GemmField... kFields>
-struct Required {};
+struct RequiredFields {};
 template <GemmField... kFields>
-struct Optional {};
+struct OptionalFields {};
 
 /// Writes the fields in this order, without those at the end that have their defaults. Returns false if the key asks
 /// for a batch, a bias or an order of operands that the op has no attribute for: it would be ignored, and another
 /// product computed.
 template <GemmField... kRequired, GemmField... kOptional>
-bool fill(Required<kRequired...>, Optional<kOptional...>, const GemmKey& from, Key& to) noexcept {
+bool fill(RequiredFields<kRequired...>, OptionalFields<kOptional...>, const GemmKey& from, Key& to) noexcept {
   using enum GemmField;
   constexpr auto has = [](GemmField field) { return ((kRequired == field) || ...) || ((kOptional == field) || ...); };
   constexpr auto unless = [](bool is_known, GemmKey::Flag flag) { return is_known ? 0U : static_cast<unsigned>(flag); };
@@ -61,21 +61,21 @@ bool fill(Required<kRequired...>, Optional<kOptional...>, const GemmKey& from, K
 /// matrix product, and for a batch, a bias or an order of operands that the op does not have. About 1 ns.
 inline bool to_key(const GemmKey& from, Key& to) noexcept {
   using enum GemmField;
-  using gemm_key::Optional, gemm_key::Required;
+  using gemm_key::OptionalFields, gemm_key::RequiredFields;
   switch (from.op) {
     case OpId::gemm_a16w16:
-      return gemm_key::fill(Required<m, n, k, bias, in, out>(), Optional<scale_ab, bpreshuffle, trans_a, trans_b>(),
-                            from, to);
+      return gemm_key::fill(RequiredFields<m, n, k, bias, in, out>(),
+                            OptionalFields<scale_ab, bpreshuffle, trans_a, trans_b>(), from, to);
     case OpId::gemm_a8w8:
     case OpId::gemm_a8w8_bpreshuffle:
-      return gemm_key::fill(Required<m, n, k, in>(), Optional<>(), from, to);
+      return gemm_key::fill(RequiredFields<m, n, k, in>(), OptionalFields<>(), from, to);
     case OpId::gemm_a8w8_blockscale:
     case OpId::gemm_a8w8_blockscale_bpreshuffle:
     case OpId::gemm_a4w4_blockscale:
-      return gemm_key::fill(Required<m, n, k>(), Optional<>(), from, to);
+      return gemm_key::fill(RequiredFields<m, n, k>(), OptionalFields<>(), from, to);
     case OpId::batched_gemm_bf16:
     case OpId::batched_gemm_a8w8:
-      return gemm_key::fill(Required<batch, m, n, k>(), Optional<>(), from, to);
+      return gemm_key::fill(RequiredFields<batch, m, n, k>(), OptionalFields<>(), from, to);
     default:
       return false;
   }

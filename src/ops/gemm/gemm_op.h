@@ -6,9 +6,8 @@
 namespace attune {
 
 /// `gemm_a16w16`: fp32, bf16 and fp16 products with fp32 (or wider) accumulation.
-class GemmOp final : public Op {
+class GemmOp final : public Op, private OpKernels {
  public:
-  std::string_view name() const override { return "gemm_a16w16"; }
   std::span<const AttributeSpec> schema() const override;
   const FamilySpec& family() const override;
   Problem normalise(const Problem& problem, const DeviceInfo& device) const override;
@@ -18,9 +17,12 @@ class GemmOp final : public Op {
             const HostTensors& tensors) const override;
   void reference(const Problem& problem, Path path, const HostTensors& tensors,
                  const ReferencePart& out) const override;
-  std::optional<ReferenceKernel> reference_kernel(const Problem& problem) const override;
+  const OpKernels* kernels() const override { return this; }
   int64_t output_rows(const Problem& problem) const override;
   Tolerance tolerance(const Problem& problem) const override;
+
+ private:
+  std::optional<ReferenceKernel> reference_kernel(const Problem& problem) const override;
 };
 
 }  // namespace attune

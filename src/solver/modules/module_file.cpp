@@ -83,6 +83,50 @@ ModuleEntry open_module_file(const std::string& file) {
   return entry;
 }
 
+namespace {
+
+/// What a module has registered so far. Entry points take functions without state.
+struct ModuleParts {
+  std::vector<const Op*> ops;
+  std::vector<std::string> devices;
+  std::vector<const Compiler*> compilers;
+};
+ModuleParts* registering = nullptr;
+
+void add_op(const Op& op) {
+  register_op(op);
+  registering->ops.push_back(&op);
+}
+void add_device(const DeviceKind& kind) {
+  register_device_kind(kind);
+  registering->devices.emplace_back(kind.name);
+}
+void add_compiler(const Compiler& compiler) {
+  register_compiler(compiler);
+  registering->compilers.push_back(&compiler);
+}
+
+void withdraw(const ModuleParts& parts) noexcept {
+  for (const Op* op : parts.ops) withdraw_op(*op);
+  for (const std::string& kind : parts.devices) withdraw_device_kind(kind);
+  for (const Compiler* compiler : parts.compilers) withdraw_compiler(*compiler);
+}
+
+}  // namespace
+
+std::string register_parts(const std::string& file, const ModuleEntry& entry) {
+  ModuleParts parts;
+  registering = &parts;
+  std::string why = why_failed(file, [&] {
+    if (entry.register_ops != nullptr) entry.register_ops(&add_op);
+    if (entry.register_devices != nullptr) entry.register_devices(&add_device);
+    if (entry.register_compilers != nullptr) entry.register_compilers(&add_compiler);
+  });
+  registering = nullptr;
+  if (!why.empty()) withdraw(parts);
+  return why;
+}
+
 std::string why_failed(const std::string& file, const std::function<void()>& registration) {
   try {
     registration();

@@ -26,6 +26,9 @@ struct ModuleEntry {
 };
 /// Calls a module's registration. Returns what it throws, and the file; empty if nothing.
 std::string why_failed(const std::string& file, const std::function<void()>& registration);
+/// Registers a module's ops, devices and compilers, or none of them. Returns what a registration throws, and the file;
+/// empty if nothing. Not thread-safe.
+std::string register_parts(const std::string& file, const ModuleEntry& entry);
 /// Opens a module for the life of the process.
 ModuleEntry open_module_file(const std::string& file);
 

@@ -53,12 +53,7 @@ void open_op_module(const std::string& file, OpModules& all) {
                                       entry.error.empty() ? "it registers no op and no device: " + file : entry.error));
     return;
   }
-  const auto registration = [&] {
-    if (entry.register_ops != nullptr) entry.register_ops(&register_op);
-    if (entry.register_devices != nullptr) entry.register_devices(&register_device_kind);
-    if (entry.register_compilers != nullptr) entry.register_compilers(&register_compiler);
-  };
-  if (const std::string why = why_failed(file, registration); !why.empty())
+  if (const std::string why = register_parts(file, entry); !why.empty())
     all.notices.push_back(fmt::format("an op or device module is excluded, {}", why));
   else
     all.opened.push_back({file, entry});

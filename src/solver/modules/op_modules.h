@@ -14,9 +14,9 @@ struct OpModule {
   ModuleEntry entry;
 };
 
-/// Opens the modules and registers their ops and devices; the first of two files of one name counts. A module that
-/// cannot be used, or that other users could have written, is a notice. The first ops() and the first device_kinds()
-/// call it; only the first call does anything.
+/// Opens the modules and registers what they hold, of each all or nothing; the first of two files of one name counts. A
+/// module that cannot be used, or that other users could have written, is a notice. The first ops() and the first
+/// device_kinds() call it; only the first call does anything.
 void load_op_modules() noexcept;
 /// The modules that were opened, and what is wrong with others. Requires: ops() was called.
 std::span<const OpModule> op_modules() noexcept;

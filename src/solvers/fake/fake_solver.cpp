@@ -29,6 +29,14 @@ double tile_waste(int64_t tile, int64_t extent) {
                   std::log2(static_cast<double>(std::clamp<int64_t>(extent, 16, 128))));
 }
 
+/// A sum along K. A function of its own, which is not inlined: among the epilogue's variables the compiler keeps the
+/// steps on the stack, and this loop is nine tenths of what a tuning on the fake device computes.
+[[gnu::noinline]] float sum_of_products(const float* left, int64_t left_step, const float* right, int64_t right_step,
+                                        int64_t count, float sum) {
+  for (int64_t k = 0; k < count; ++k) sum += left[k * left_step] * right[k * right_step];
+  return sum;
+}
+
 class FakePlan final : public Plan {
  public:
   FakePlan(const GemmShape& shape, Layout layout, double us, FakeDevice& device, Requirement states)
@@ -76,9 +84,9 @@ class FakePlan final : public Plan {
     const int64_t b_row = shape_.b_is_kn ? 1 : shape_.k, b_step = shape_.b_is_kn ? shape_.n : 1;
     for (int64_t i = 0; i < shape_.m; ++i) {
       for (int64_t j = 0; j < shape_.n; ++j) {
-        const float *left = a_.data() + i * a_row, *right = b_.data() + j * b_row;
-        float sum = shape_.bias && !has_epilogue ? bias_[static_cast<size_t>(j)] : 0.0f;
-        for (int64_t k = 0; k < shape_.k; ++k) sum += left[k * a_step] * right[k * b_step];
+        const float start = shape_.bias && !has_epilogue ? bias_[static_cast<size_t>(j)] : 0.0f;
+        const float sum =
+            sum_of_products(a_.data() + i * a_row, a_step, b_.data() + j * b_row, b_step, shape_.k, start);
         c_[static_cast<size_t>(i * shape_.n + j)] = has_epilogue ? epilogue.finish(sum, i, j) : sum;
       }
     }

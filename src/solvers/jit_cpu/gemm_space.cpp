@@ -2,6 +2,7 @@
 #include "solvers/jit_cpu/gemm_space.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/error.h"
 #include "core/candidate.h"
@@ -272,46 +273,31 @@ SearchSpace gemm_space(const GemmShape& shape, const DeviceInfo& device) {
   return SearchSpace::product(std::move(parameters), std::move(rules));
 }
 
+/// The values that serve every M with the same bits: one row in a tile, all threads, no parts of K.
 SearchSpace gemm_invariant_space(const GemmShape& shape, const DeviceInfo& device) {
   if (shape.trans_a) return {};
   const Value dot = std::string("dot"), tile_n = std::string("tile_n");
-  const std::vector<Value> kernels = shape.b_is_kn  ? std::vector<Value>{tile_n}
-                                     : shape.packed ? std::vector<Value>{tile_n, dot}
-                                                    : std::vector<Value>{dot};
-  const std::string tile = "kernel != 'dot'";
-  std::vector<Parameter> parameters = {
-      {.name = "kernel", .values = kernels, .binding = Binding::compile_time},
-      {.name = "rows", .values = numbers({1}), .binding = Binding::compile_time},
-      {.name = "width", .values = numbers({1, 2, 3, 4, 6, 8}), .binding = Binding::compile_time},
-      {.name = "unroll", .values = numbers({1, 4}), .binding = Binding::compile_time, .active_if = "kernel == 'dot'"},
-      {.name = "prefetch", .values = numbers({0, 128}), .binding = Binding::compile_time},
-      {.name = "k_block", .values = k_blocks(shape.k), .active_if = tile},
-      {.name = "panel_block", .values = numbers({0}), .active_if = tile},
-      {.name = "order", .values = {std::string("rows"), std::string("panels")}, .active_if = tile},
-      {.name = "copy", .values = numbers({0, 1}), .active_if = tile},
-      {.name = "threads", .values = numbers({device.num_units})},
-      {.name = "split_k", .values = numbers({1}), .active_if = tile},
+  const std::map<std::string, std::vector<Value>> narrowed = {
+      {"kernel", shape.b_is_kn  ? std::vector<Value>{tile_n}
+                 : shape.packed ? std::vector<Value>{tile_n, dot}
+                                : std::vector<Value>{dot}},
+      {"engine", {std::string("vectors")}},
+      {kLayoutParameter, {std::string(kPanels)}},
+      {"rows", numbers({1})},
+      {"panel_block", numbers({0})},
+      {"threads", numbers({device.num_units})},
+      {"split_k", numbers({1})},
   };
-  if (has_amx(shape, device)) {
-    parameters.insert(
-        parameters.begin() + 1,
-        {.name = "engine", .values = {std::string("vectors")}, .binding = Binding::compile_time, .active_if = tile});
-  }
-  if (shape.packed) {
-    parameters.insert(parameters.begin() + (has_amx(shape, device) ? 2 : 1), {.name = kLayoutParameter,
-                                                                              .values = {std::string(kPanels)},
-                                                                              .binding = Binding::compile_time,
-                                                                              .active_if = "kernel == 'tile_n'"});
-  }
-  if (has_pairs(shape, device)) {
-    parameters.push_back(
-        {.name = "pairs", .values = numbers({1, 0}), .binding = Binding::compile_time, .active_if = "kernel == 'dot'"});
+  const SearchSpace all = gemm_space(shape, device);
+  std::vector<Parameter> parameters(all.parameters().begin(), all.parameters().end());
+  for (Parameter& one : parameters) {
+    if (const auto found = narrowed.find(one.name); found != narrowed.end()) one.values = found->second;
   }
   // The other rules state what is fast for an M, or hold for one row.
   constexpr std::string_view kForEveryM[] = {"dot_registers", "tile_registers", "tile_panels",   "tile_width",
                                              "copy_type",     "copy_use",       "copy_prefetch", "prefetch_x",
                                              "copy_order",    "order_panels"};
-  auto rules = rules_of(shape, device);
+  std::vector<Rule> rules(all.rules().begin(), all.rules().end());
   std::erase_if(rules, [&](const Rule& rule) {
     return std::find(std::begin(kForEveryM), std::end(kForEveryM), rule.id) == std::end(kForEveryM);
   });

@@ -17,7 +17,7 @@ struct EntrantFacts {
   Slot slot = 0;
   Outcome verified;
   uint32_t batch = 1;
-  Timing timing = Timing::clock;  ///< How its samples can be timed, see Admitted.
+  Timing timing = Timing::clock;  ///< How its samples can be timed, see AdmitAnswer.
   uint64_t workspace_bytes = 0, rotation_bytes = 0;
   bool shortlisted = false;
   Requirement states = Requirement::none;  ///< Requirement that its plan states, and was found to keep.

@@ -12,9 +12,9 @@ constexpr double kPieceS = 2;  // duration of a piece of a schedule, after which
 
 }  // namespace
 
-std::optional<Sampled> Sampler::sample(std::span<const Turn> left, const Contest& contest, const MaySpend& may_spend,
-                                       const std::function<void()>& after_piece) {
-  Sampled all;
+std::optional<SampleAnswer> Sampler::sample(std::span<const Turn> left, const Contest& contest,
+                                            const MaySpend& may_spend, const std::function<void()>& after_piece) {
+  SampleAnswer all;
   while (!left.empty() && all.failed.empty() && !all.interrupted) {
     // During the race a decision still needs more time; later it may be reached with part of these turns.
     const double decision_s = contest.phase() == Phase::race ? forecast_.decision_s() : 0;
@@ -23,7 +23,7 @@ std::optional<Sampled> Sampler::sample(std::span<const Turn> left, const Contest
     for (double piece_s = 0; count < left.size() && piece_s <= kPieceS; ++count)
       piece_s += forecast_.turns_s(left.subspan(count, 1));
     const auto turns = left.first(count);
-    Sampled piece = attune::sample(executor_, {std::vector(turns.begin(), turns.end())}, tick_);
+    SampleAnswer piece = attune::sample(executor_, {std::vector(turns.begin(), turns.end())}, tick_);
     // Samples of the race are paired within their rounds, those of the finals and of an opening with each other, so a
     // new worker before the first of them loses nothing.
     const bool alone = contest.phase() == Phase::race || contest.pairing() != pairing_;

@@ -27,8 +27,8 @@ class Sampler {
   /// that the time they need is checked before it is spent, and an interrupt does not wait for all; the observer hears
   /// of each piece. Returns nullopt when the time ran out or after an interrupt; the samples are then void. They are
   /// void, too, if the result is interrupted or has failures.
-  std::optional<Sampled> sample(std::span<const Turn> schedule, const Contest& contest, const MaySpend& may_spend,
-                                const std::function<void()>& after_piece);
+  std::optional<SampleAnswer> sample(std::span<const Turn> schedule, const Contest& contest, const MaySpend& may_spend,
+                                     const std::function<void()>& after_piece);
   /// The contest has taken the samples of a schedule, or discards all that could be paired with the next.
   void took(const Contest& contest) { pairing_ = contest.pairing(); }
   void discarded() { pairing_.reset(); }

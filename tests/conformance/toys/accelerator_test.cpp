@@ -7,7 +7,9 @@
 #include <array>
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -22,7 +24,9 @@
 #include "device/own_buffer.h"
 #include "measure/blocking_calls.h"
 #include "measure/local_executor.h"
+#include "measure/operands/reference_cache.h"
 #include "solver/registry.h"
+#include "testing/device_comparison_checks.h"
 #include "testing/device_memory_checks.h"
 #include "testing/test_files.h"
 
@@ -118,10 +122,10 @@ class SharedOperandsTest : public testing::Test {
   }
   void admit(Slot slot, const char* config) {
     const Candidate candidate{"toy_accelerator.gemm", "1", Config::parse(config)};
-    const Admitted admitted = attune::admit(executor_, {1, slot, {.candidate = candidate, .twice = true}});
+    const AdmitAnswer admitted = attune::admit(executor_, {1, slot, {.candidate = candidate, .twice = true}});
     ASSERT_TRUE(admitted.verified.ok()) << admitted.verified.detail;
   }
-  Sampled sample(const std::vector<Slot>& slots) {
+  SampleAnswer sample(const std::vector<Slot>& slots) {
     request::Sample request;
     for (const Slot slot : slots) request.schedule.push_back({.slot = slot, .launches = 8, .timing = Timing::graph});
     return attune::sample(executor_, std::move(request));
@@ -147,7 +151,7 @@ TEST_F(SharedOperandsTest, NoSampleOfAScheduleCountsInWhichTheyWereChanged) {
   admit(1, "fault=0;tile=1");
   admit(2, "fault=3;tile=2");
   EXPECT_EQ(sample({1, 1, 1}).samples.size(), 3u);
-  const Sampled nothing = sample({1, 2, 1});
+  const SampleAnswer nothing = sample({1, 2, 1});
   EXPECT_TRUE(nothing.interrupted);
   EXPECT_TRUE(nothing.samples.empty());
   EXPECT_EQ(sample({1, 1, 1}).samples.size(), 3u) << "they were made anew, and nobody is blamed";
@@ -163,6 +167,31 @@ TEST_F(SharedOperandsTest, WhoChangesThemAgainIsCaughtInTheAct) {
 TEST_F(SharedOperandsTest, WhoChangesThemInAScheduleOfItsOwnIsKnown) {
   admit(2, "fault=3;tile=2");
   EXPECT_EQ(end_of({2, 2}), kEnd);
+}
+
+TEST_F(AcceleratorTest, ItsOwnKernelsComputeReferencesAndCompareOutputs) {
+  check_device_references(device_);
+  check_device_comparison(device_);
+}
+
+TEST_F(AcceleratorTest, WhatTheBuildHasNoImageOfIsTheKindsOwn) {
+  const int image = 0;
+  const KernelImage built = {.kind = "toy", .data = &image};
+  EXPECT_EQ(kernel_image({&built, 1}, "attune_compare", "toy"), &image);
+  EXPECT_NE(kernel_image({}, "attune_compare", "toy"), nullptr);
+  EXPECT_EQ(kernel_image({}, "attune_other", "toy"), nullptr);
+  EXPECT_EQ(kernel_image({}, "attune_compare", "fake"), nullptr);
+}
+
+TEST_F(AcceleratorTest, ReferencesOfItsProductsHaveNoLimitOfAHost) {
+  const auto refusal = [&](Device& device) {
+    const Op& op = *find_op("gemm_a16w16");
+    const Problem problem = op.normalise(Problem::parse("gemm_a16w16 m=40000 n=40000 k=40000"), device.info());
+    return ReferenceCache::refusal(device, op, problem);
+  };
+  EXPECT_EQ(refusal(device_), "");
+  EXPECT_THAT(refusal(*open_device("fake:0")),
+              testing::HasSubstr("the reference is too much for a host, and fake:0 has no kernel"));
 }
 
 TEST_F(AcceleratorTest, APlanThatLeavesWaitsForItsWork) {
@@ -182,6 +211,62 @@ TEST_F(AcceleratorTest, CallsOnTwoStreamsHaveAWorkspaceEach) {
   for (size_t i = 0; i < calls.size(); ++i)
     dispatcher_.run(key(32), calls[i].operands(), (i % 2 == 0 ? first : second)->native());
   for (const DeviceCall& call : calls) EXPECT_TRUE(call.is_computed());
+}
+
+/// An application's allocator of the device's memory.
+struct OwnWorkspaces {
+  WorkspaceAllocator functions() {
+    return {.allocate = [this](void* stream, uint64_t bytes, uint32_t alignment) -> void* {
+              ++num_allocated;
+              streams.insert(stream);
+              const Buffer area = device.memory().allocate(bytes, alignment);
+              areas[area.data] = area;
+              return area.data;
+            },
+            .release =
+                [this](void*, void* memory) {
+                  device.memory().release(areas.at(memory));
+                  areas.erase(memory);
+                }};
+  }
+  Accelerator& device;
+  int num_allocated = 0;
+  std::set<void*> streams{};
+  std::map<void*, Buffer> areas{};
+};
+
+TEST_F(AcceleratorTest, WorkspacesAreTheApplicationsIfItHasAnAllocator) {
+  OwnWorkspaces own{.device = device_};
+  const auto first = device_.open_stream(), second = device_.open_stream();
+  {
+    Dispatcher dispatcher({.device = "toy:0",
+                           .tables = {{"gemm_a16w16", {table()}}},
+                           .poll_interval = std::chrono::milliseconds(0),
+                           .workspaces = own.functions()});
+    dispatcher.require(key(32));
+    EXPECT_EQ(own.num_allocated, 0) << "nothing is reserved";
+    std::vector<DeviceCall> calls;
+    for (int i = 0; i < 4; ++i) calls.emplace_back(device_.memory(), 8, 32, 64);
+    for (size_t i = 0; i < calls.size(); ++i)
+      dispatcher.run(key(32), calls[i].operands(), (i % 2 == 0 ? first : second)->native());
+    for (const DeviceCall& call : calls) EXPECT_TRUE(call.is_computed());
+    EXPECT_THAT(own.streams, testing::UnorderedElementsAre(first->native(), second->native()));
+    EXPECT_EQ(own.num_allocated, 2);
+    const DeviceCall captured(device_.memory(), 8, 32, 64);
+    first->begin_capture();
+    dispatcher.run(key(32), captured.operands(), first->native());
+    auto graph = first->end_capture(nullptr);
+    ASSERT_NE(graph, nullptr) << "the allocation is no part of the capture";
+    EXPECT_EQ(own.num_allocated, 3) << "the graph alone uses its own";
+    graph->launch();
+    EXPECT_TRUE(captured.is_computed());
+    graph.reset();
+    dispatcher.reload();
+    EXPECT_EQ(own.areas.size(), 2u) << "the graph's is given back";
+  }
+  EXPECT_TRUE(own.areas.empty());
+  EXPECT_THROW(Dispatcher({.device = "toy:0", .workspaces = {.allocate = own.functions().allocate, .release = {}}}),
+               Error);
 }
 
 TEST_F(AcceleratorTest, ACallIsDoneWhenItsStreamIs) {

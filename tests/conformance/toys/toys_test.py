@@ -142,7 +142,10 @@ class ToyTest(story.Story):
         self.assertRegex(self.toys("explain", problem, "--table", "tuned.csv", "--devices", "toy:0"), r"lookup in .*exact")
         timed = json.loads(self.toys("bench", problem, "--devices", "toy:0", "--quiet-wait", "0", "--iters", "3", "--json"))
         self.assertEqual({one["timing"] for one in timed["candidates"]}, {"graph"}, "its streams capture")
-        self.toys("tune", "-i", "untuned.csv", "-o", "two.csv", "--devices", "toy:0,toy:1", "--journal", "two.db", *both)
+        self.toys("tune", "-i", "untuned.csv", "-o", "two.csv", "--devices", "toy:0,toy:1", "--journal", "two.db", *both,
+                  env={"ATTUNE_TOY_LOG": str(self.work / "opened")})
+        self.assertEqual({*(self.work / "opened").read_text().splitlines()}, {"toy:0 of 0", "toy:0 of 1"},
+                         "each worker sees its own device alone, as the first")
         self.assertEqual([row["kernelName"] for row in self.rows("two.csv")], names)
         shown = self.toys("journal", "show", "--json", "--journal", "two.db").splitlines()
         self.assertLessEqual({json.loads(line)["device_id"] for line in shown}, {"toy:0", "toy:1"})

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: MIT
 #include "accelerator_device.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <deque>
+#include <fstream>
 #include <map>
 #include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "accelerator_kernels.h"
 #include "base/error.h"
+#include "base/variable.h"
 #include "device/byte_patterns.h"
 
 namespace attune::toys {
@@ -217,6 +222,8 @@ void Accelerator::synchronize() noexcept {
   }
 }
 
+std::unique_ptr<KernelModule> Accelerator::load(const void* image) { return load_accelerator_kernel(*this, image); }
+
 std::unique_ptr<Stream> Accelerator::open_stream() { return std::make_unique<Queue>(memory_); }
 
 Buffer Accelerator::allocate(uint64_t bytes, uint32_t alignment) {
@@ -281,17 +288,35 @@ std::vector<Hash128> Accelerator::hash_all(std::span<const Buffer> areas) {
   return hashes;
 }
 
+namespace {
+
+constexpr const char* kVisible = "ATTUNE_TOY_DEVICES";
+
+/// Both accelerators, or the one that the variable names, as the first.
+std::vector<DeviceInfo> list_accelerators() {
+  if (variable_value(kVisible) != nullptr) return {describe("toy:0")};
+  return {describe("toy:0"), describe("toy:1")};
+}
+
+std::unique_ptr<Device> open_accelerator(std::string_view id, int64_t) {
+  if (const char* const log = variable_value("ATTUNE_TOY_LOG")) {
+    const char* const visible = variable_value(kVisible);
+    std::ofstream(log, std::ios::app) << fmt::format("{} of {}\n", id, visible != nullptr ? visible : "all");
+  }
+  return std::make_unique<Accelerator>(std::string(id));
+}
+
+}  // namespace
+
 DeviceKind accelerator_kind() {
   return {.name = "toy",
-          .list =
-              [] {
-                return std::vector<DeviceInfo>{describe("toy:0"), describe("toy:1")};
-              },
-          .open = [](std::string_view id, int64_t) -> std::unique_ptr<Device> {
-            return std::make_unique<Accelerator>(std::string(id));
-          },
+          .list = list_accelerators,
+          .open = open_accelerator,
           .timing = Timing::graph,
-          .contest = {.confirm = {.delay_s = 0}}};
+          .contest = {.confirm = {.delay_s = 0}},
+          .kernels = accelerator_kernels(),
+          .visibility_variable = kVisible,
+          .visible_name = [](std::string_view id) { return std::string(id.substr(id.find(':') + 1)); }};
 }
 
 }  // namespace attune::toys

@@ -34,6 +34,7 @@ class Accelerator final : public Device, public DeviceMemory, private CallerStre
   double bandwidth_gbs(uint64_t, Reading) override { return info_.bandwidth_gbs; }
 
   CallerStreams* caller_streams() noexcept override { return this; }
+  std::unique_ptr<KernelModule> load(const void* image) override;
 
   Buffer allocate(uint64_t bytes, uint32_t alignment) override;
   void release(Buffer buffer) noexcept override;

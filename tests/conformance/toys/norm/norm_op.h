@@ -15,7 +15,6 @@ inline constexpr double kNormEpsilon = 1e-6;
 /// op that is no product and whose rows are named otherwise.
 class NormOp final : public Op {
  public:
-  std::string_view name() const override { return "toy_norm"; }
   std::span<const AttributeSpec> schema() const override;
   const FamilySpec& family() const override;
   Problem normalise(const Problem& problem, const DeviceInfo& device) const override;

@@ -17,7 +17,6 @@ struct ScaledShape {
 /// with five operands is made of, two of which may be packed together: this folder.
 class ScaledOp final : public Op {
  public:
-  std::string_view name() const override { return "toy_scaled"; }
   std::span<const AttributeSpec> schema() const override;
   const FamilySpec& family() const override;
   Problem normalise(const Problem& problem, const DeviceInfo& device) const override;

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <utility>
+
+#include "attune/plan.h"
+#include "attune/workspace_allocator.h"
+#include "device/device.h"
+
+namespace attune {
+
+/// A plan's workspace for one stream, in a device's memory: of the application's allocator, or the device's own. Its
+/// prefix is zero at first, and each run of the plan leaves it so.
+class Workspace {
+ public:
+  /// `allocator`: null for the device's own memory. It and the device must outlive the workspace. Waits for the device.
+  /// Throws device without memory of the device, unavailable without the allocator's, invalid_input for a wrong
+  /// address.
+  Workspace(Device& device, const WorkspaceAllocator* allocator, const PlanTraits& traits, void* stream);
+  /// Waits for the device.
+  ~Workspace() { give_back(); }
+  Workspace(Workspace&& other) noexcept
+      : device_(other.device_),
+        allocator_(other.allocator_),
+        stream_(other.stream_),
+        area_(std::exchange(other.area_, {})) {}
+  Workspace& operator=(Workspace&&) = delete;
+
+  void* data() const noexcept { return area_.data; }
+
+ private:
+  void give_back() noexcept;
+
+  Device& device_;
+  const WorkspaceAllocator* allocator_;
+  void* stream_;
+  Buffer area_;
+};
+
+}  // namespace attune

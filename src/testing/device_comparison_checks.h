@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "device/device.h"
+#include "device/own_buffer.h"
+#include "measure/comparison/compare.h"
+#include "measure/comparison/device_comparison.h"
+#include "measure/operands/device_reference.h"
+#include "ops/op.h"
+#include "tensor/convert.h"
+
+namespace attune {
+
+/// A problem's operands on the host and on the device, and both references.
+struct BothReferences {
+  BothReferences(Device& device, const std::string& key) {
+    const Problem parsed = Problem::parse(key);
+    const Op& op = op_of(parsed);
+    problem = op.normalise(parsed, device.info());
+    specs = op.tensors(problem);
+    for (const TensorSpec& spec : specs) host_bytes.emplace_back(spec.bytes());
+    HostTensors host;
+    for (auto& one : host_bytes) host.operands.emplace_back(one);
+    op.fill(problem, Distribution::normal, 3, host);
+    std::vector<const void*> inputs;
+    for (size_t i = 0; i + 1 < specs.size(); ++i) {
+      device_bytes.emplace_back(device.memory(), specs[i].bytes(), 16);
+      device.memory().upload(device_bytes.back().data(), host_bytes[i]);
+      inputs.push_back(device_bytes.back().data());
+    }
+    const auto count = static_cast<size_t>(specs.back().elements());
+    naive = whole_reference(op, problem, Path::naive, host);
+    on_device.emplace(device, specs.back().elements());
+    const auto kernel = DeviceReferenceKernel::open(device, op, problem);
+    if (kernel == nullptr) throw std::runtime_error("there is no kernel for the reference");
+    kernel->compute(inputs, *on_device);
+    computed.values.resize(count);
+    computed.scales.resize(count);
+    on_device->read(0, computed.values, computed.scales);
+  }
+  Problem problem;
+  std::vector<TensorSpec> specs;
+  std::vector<std::vector<std::byte>> host_bytes;
+  std::vector<OwnBuffer> device_bytes;
+  Reference naive, computed;
+  std::optional<DeviceReference> on_device;
+};
+
+/// Checks the references that a device computes of products against the naive path.
+inline void check_device_references(Device& device) {
+  for (const char* key :
+       {"gemm_a16w16 m=1 n=1 k=1", "gemm_a16w16 m=64 n=64 k=16", "gemm_a16w16 m=65 n=130 k=33 dtype=fp32",
+        "gemm_a16w16 m=7 n=129 k=300 dtype=fp16", "gemm_a16w16 m=70 n=66 k=50 trans_a=1 trans_b=0",
+        "gemm_a16w16 m=70 n=66 k=50 trans_a=1 dtype=fp32", "gemm_a16w16 m=33 n=70 k=17 trans_b=0 bias=1",
+        "gemm_a16w16 m=9 n=20 k=40 bias=1 act=gelu outdtype=fp32", "gemm_a16w16 m=9 n=20 k=40 act=gelu_tanh beta=any",
+        "gemm_a16w16 m=9 n=20 k=40 act=silu alpha=any out_scale=1", "gemm_a16w16 m=9 n=20 k=40 alpha=0 beta=1",
+        "gemm_a16w16 m=9 n=20 k=40 act=relu beta=1 bias=1"}) {
+    const BothReferences both(device, key);
+    for (size_t i = 0; i < both.naive.values.size(); ++i) {
+      const double scale = both.naive.scales[i], bound = 1e-12 * (scale + std::abs(both.naive.values[i]));
+      ASSERT_NEAR(both.computed.values[i], both.naive.values[i], bound) << key << ", element " << i;
+      ASSERT_NEAR(both.computed.scales[i], scale, 1e-12 * scale) << key << ", element " << i;
+    }
+  }
+}
+
+/// Checks that a device finds in outputs what the host finds.
+inline void check_device_comparison(Device& device) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (const DType dtype : {DType::fp32, DType::bf16, DType::fp16}) {
+    const std::string key = "gemm_a16w16 m=301 n=203 k=40 dtype=" + std::string(name(dtype));
+    const BothReferences both(device, key);
+    const Tolerance tolerance = op_of(both.problem).tolerance(both.problem);
+    const auto comparison = DeviceComparison::open(device, dtype);
+    ASSERT_NE(comparison, nullptr);
+    const size_t count = both.naive.values.size();
+    std::vector<float> right(count);
+    for (size_t i = 0; i < count; ++i) right[i] = static_cast<float>(both.naive.values[i]);
+    for (const auto& planted : std::vector<std::vector<std::pair<size_t, float>>>{
+             {}, {{5, 100}}, {{count - 1, kInfinity}}, {{77, kInfinity}, {count - 1, NAN}, {9000, -50}, {8, 3e4f}}}) {
+      std::vector<float> got = right;
+      for (const auto& [index, value] : planted) got[index] = value;
+      std::vector<std::byte> stored(count * static_cast<size_t>(bits(dtype)) / 8);
+      from_float(dtype, got, stored.data());
+      const OwnBuffer output(device.memory(), stored.size(), 16);
+      device.memory().upload(output.data(), stored);
+      const auto want = compare(dtype, stored, both.computed, 203, tolerance);
+      for (int again = 0; again < 2; ++again) {
+        const auto found = comparison->compare(output.area(), *both.on_device, 203, tolerance);
+        EXPECT_EQ(found.num_non_finite, want.num_non_finite);
+        EXPECT_EQ(found.errors.mismatch_ratio, want.errors.mismatch_ratio);
+        EXPECT_NEAR(found.errors.max_relative, want.errors.max_relative, 1e-12 * want.errors.max_relative);
+        EXPECT_NEAR(found.errors.cosine, want.errors.cosine, 1e-12);
+        EXPECT_EQ(found.worst.row, want.worst.row);
+        EXPECT_EQ(found.worst.column, want.worst.column);
+        EXPECT_EQ(found.worst.got, want.worst.got);
+        EXPECT_EQ(found.worst.want, want.worst.want);
+        ASSERT_EQ(found.non_finite.has_value(), want.non_finite.has_value());
+        if (!found.non_finite) continue;
+        EXPECT_EQ(found.non_finite->row, want.non_finite->row);
+        EXPECT_EQ(found.non_finite->column, want.non_finite->column);
+      }
+    }
+  }
+}
+
+}  // namespace attune
