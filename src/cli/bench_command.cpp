@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include <CLI/CLI.hpp>
+#include <array>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "base/error.h"
 #include "base/line_output.h"
+#include "base/text.h"
 #include "campaign/devices/open_devices.h"
 #include "campaign/journal_run.h"
 #include "cli/command.h"
@@ -12,8 +15,11 @@
 #include "cli/flags/problem_option.h"
 #include "cli/flags/run_flags.h"
 #include "cli/flags/value_checks.h"
+#include "device/device_kind.h"
 #include "measure/contenders.h"
+#include "ops/op.h"
 #include "report/comparison_output.h"
+#include "report/kernel_speed.h"
 #include "report/result_json.h"
 #include "report/result_table.h"
 #include "solver/candidate_choice.h"
@@ -30,6 +36,43 @@ struct BenchOptions {
   uint64_t seed = 0;
   bool json = false;
 };
+
+ClockState clock_state_of(const DeviceInfo& device) {
+  const DeviceKind& kind = device_kind(device.kind);
+  return kind.clock_state != nullptr ? kind.clock_state(device.id) : ClockState();
+}
+
+nlohmann::ordered_json object_of(const TimedCandidate& result, const KernelSpeed& speed, double first_cycles,
+                                 const std::string& repeat) {
+  nlohmann::ordered_json object = {{"candidate", result.candidate.name()},
+                                   {"status", name(result.outcome.status)},
+                                   {"detail", result.outcome.detail},
+                                   {"err_ratio", result.outcome.errors.mismatch_ratio},
+                                   {"max_relative_error", result.outcome.errors.max_relative},
+                                   {"repeat", repeat}};
+  if (const auto& measured = result.outcome.measurement) {
+    object["spread_us"] = measured->spread_us;
+    object["samples"] = measured->samples.size();
+    object["noisy"] = measured->noisy;
+    object["timing"] = name(measured->timing);
+    add_speed(object, speed, first_cycles);
+    add_comparison(object, result.comparison);
+  }
+  return object;
+}
+
+void print(const TimedCandidate& result, const KernelSpeed& speed, double first_cycles) {
+  const auto& measured = result.outcome.measurement;
+  if (!measured) {
+    std::printf("%-72s %s: %s\n", result.candidate.name().c_str(), std::string(name(result.outcome.status)).c_str(),
+                result.outcome.detail.c_str());
+    return;
+  }
+  std::printf("%-72s %10.2f µs ± %6.2f  %s  errRatio %.4f%s\n", result.candidate.name().c_str(), result.comparison.us,
+              measured->spread_us, ratio_text(result.comparison).c_str(), result.outcome.errors.mismatch_ratio,
+              measured->noisy ? "  noisy" : "");
+  print_line(stdout, "    " + text(speed, first_cycles));
+}
 
 int run_bench(const BenchOptions& options) {
   if (!options.require.empty() && options.isolation == "none")
@@ -50,6 +93,9 @@ int run_bench(const BenchOptions& options) {
   JournalRun recorded(options.run.journal, device);
   wait_for_quiet(environment, options.run.quiet_wait_s);
   const auto results = time_interleaved(*environment.executor, problem, candidates, how);
+  const ClockState state = clock_state_of(device);
+  const Work work = op_of(problem).work(problem);
+  double first_cycles = 0;
   bool any = false;
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   if (!options.json) {
@@ -59,35 +105,24 @@ int run_bench(const BenchOptions& options) {
   for (const TimedCandidate& result : results) {
     any = any || result.outcome.ok();
     const auto& measured = result.outcome.measurement;
-    if (options.json) {
-      nlohmann::ordered_json object = {{"candidate", result.candidate.name()},
-                                       {"status", name(result.outcome.status)},
-                                       {"detail", result.outcome.detail},
-                                       {"err_ratio", result.outcome.errors.mismatch_ratio},
-                                       {"max_relative_error", result.outcome.errors.max_relative},
-                                       {"repeat", repeat_command(problem, result.candidate, environment.flags)}};
-      if (measured) {
-        object["spread_us"] = measured->spread_us;
-        object["samples"] = measured->samples.size();
-        object["noisy"] = measured->noisy;
-        object["timing"] = name(measured->timing);
-        add_comparison(object, result.comparison);
-      }
-      list.push_back(std::move(object));
-    } else if (measured) {
-      std::printf("%-72s %10.2f µs ± %6.2f  %s  errRatio %.4f%s\n", result.candidate.name().c_str(),
-                  result.comparison.us, measured->spread_us, ratio_text(result.comparison).c_str(),
-                  result.outcome.errors.mismatch_ratio, measured->noisy ? "  noisy" : "");
-    } else {
-      std::printf("%-72s %s: %s\n", result.candidate.name().c_str(), std::string(name(result.outcome.status)).c_str(),
-                  result.outcome.detail.c_str());
-    }
+    const KernelSpeed speed = measured ? kernel_speed(*measured, work, device, state.highest_ghz) : KernelSpeed();
+    if (options.json)
+      list.push_back(
+          object_of(result, speed, first_cycles, repeat_command(problem, result.candidate, environment.flags)));
+    else
+      print(result, speed, first_cycles);
+    if (first_cycles == 0) first_cycles = speed.cycles;
   }
+  const std::string held_by = join(state.held_by, ", ");
+  if (!options.json && !held_by.empty()) print_line(stdout, "the clock is held down by: " + held_by);
+  if (!state.unknown.empty()) print_notes(std::array{"what holds the clock down is not known: " + state.unknown});
   if (options.json)
-    std::printf("%s\n",
-                nlohmann::ordered_json{{"problem", problem.key()}, {"device", device.key()}, {"candidates", list}}
-                    .dump(2)
-                    .c_str());
+    std::printf("%s\n", nlohmann::ordered_json{{"problem", problem.key()},
+                                               {"device", device.key()},
+                                               {"clock_held_by", state.held_by},
+                                               {"candidates", list}}
+                            .dump(2)
+                            .c_str());
   const int status = any ? 0 : 1;
   recorded.end("done", status);
   return status;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/outcome.h"
+#include "device/clock_state.h"
 #include "device/device.h"
 #include "search/contest_options.h"
 
@@ -31,6 +32,9 @@ struct DeviceKind {
   std::vector<DeviceInfo> (*list)() = nullptr;  ///< Cheap; empty without devices of this kind.
   /// Opens an id that list() returned. `max_units`: see open_device().
   std::unique_ptr<Device> (*open)(std::string_view id, int64_t max_units) = nullptr;
+  /// What the driver says of the clock of a device that list() returned; null: it says nothing. In any process, by any
+  /// thread; it throws nothing.
+  ClockState (*clock_state)(std::string_view id) = nullptr;
   DeviceNumbers numbers = DeviceNumbers::devices;
   Timing timing = Timing::events;  ///< How launches are timed, if their plans can be timed so.
   ContestConstants contest{};      ///< Found by experiment on such devices (docs/measurement.md).

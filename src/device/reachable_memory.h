@@ -10,9 +10,9 @@ class ReachableMemory : public DeviceMemory {
   void upload(void* to, std::span<const std::byte> from) final;
   void download(std::span<std::byte> to, const void* from) final;
   void copy(void* to, const void* from, uint64_t bytes) final;
-  void fill(Buffer area, Pattern pattern) final;
-  PatternScan scan(Buffer area, Pattern pattern) final;
-  Hash128 hash(Buffer area) final;
+  void fill_all(std::span<const Buffer> areas, Pattern pattern) final;
+  std::vector<PatternScan> scan_all(std::span<const Buffer> areas, Pattern pattern) final;
+  std::vector<Hash128> hash_all(std::span<const Buffer> areas) final;
   Protection set_writable(Buffer pages, bool writable) noexcept final;
 
  protected:

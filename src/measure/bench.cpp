@@ -103,11 +103,12 @@ std::string Bench::why_implausible(double us) {
   return implausible(us, floor_us_);
 }
 
-bool Bench::is_intact() const {
-  return rotation_->is_intact() && references_.is_intact() && std::ranges::all_of(weights_, [](const auto& known) {
-           const auto weights = known.second.lock();
-           return !weights || weights->is_intact();
-         });
+void Bench::list(std::vector<HashedArea>& areas) const {
+  rotation_->list(areas);
+  references_.list(areas);
+  for (const auto& [layout, known] : weights_) {
+    if (const auto weights = known.lock()) weights->list(areas);
+  }
 }
 
 void Bench::prepare_references() {

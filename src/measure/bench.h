@@ -64,10 +64,8 @@ class Bench {
   /// measured again first, because a bandwidth measured beside a busy neighbour would make a fast kernel implausible.
   std::string why_implausible(double us);
   const RotationSize& rotation() const noexcept { return rotation_->size(); }
-  /// Whether candidates cannot write to the operands that others are verified and timed with.
-  bool is_protected() const noexcept { return rotation_->is_protected() && !references_.is_on_device(); }
-  /// Whether those operands are as they were; hashes them unless they are protected.
-  bool is_intact() const;
+  /// Adds the operands that others are verified and timed with and that candidates could write to, and references.
+  void list(std::vector<HashedArea>& areas) const;
 
   /// Computes the references if they are missing. Counts neither as a candidate's time nor as its fault.
   void prepare_references();

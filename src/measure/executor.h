@@ -110,7 +110,8 @@ struct SampleAnswer {
   /// Life of the worker. If it differs from the last answer's, a worker died or was recycled meanwhile and a new one
   /// has everything that was open and admitted. Only samples of one epoch are paired.
   uint32_t epoch = 0;
-  bool interrupted = false;  ///< True if the worker died during this schedule; then there are no samples.
+  /// True if the worker died during this schedule, or made everything anew because of it; then there are no samples.
+  bool interrupted = false;
   std::vector<Turn> turns;
   std::vector<Sample> samples;  ///< One per turn.
   uint64_t launches = 0;        ///< Includes untimed launches.

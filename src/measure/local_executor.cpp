@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 
 #include "base/error.h"
 #include "core/candidate.h"
@@ -79,11 +80,18 @@ void LocalExecutor::check_device(const std::string& detail) {
 /// Ends all work of this process if a candidate changed what others are verified or timed with, in any open problem.
 /// `slot`: the candidate; it is announced without its limit, because hashing may take longer.
 void LocalExecutor::check_operands(Slot slot) {
+  announce(slot, {});
+  if (!are_operands_intact()) give_up(kChanged);
+}
+
+/// Whether what candidates are verified and timed with is as it was, in all open problems: a stray write of one may hit
+/// another's.
+bool LocalExecutor::are_operands_intact() const {
+  std::vector<HashedArea> areas;
   for (const auto& [id, open_problem] : open_) {
-    if (!open_problem.bench || open_problem.bench->is_protected()) continue;
-    announce(slot, {});
-    if (!open_problem.bench->is_intact()) give_up(kChanged);
+    if (open_problem.bench) open_problem.bench->list(areas);
   }
+  return areas.empty() || are_unchanged(device_.memory(), areas);
 }
 
 /// Ends all work of this process, while the slot that is to blame is announced.
@@ -323,10 +331,34 @@ Outcome LocalExecutor::try_out(OpenProblem& open_problem, const Admission& admis
 }
 
 SampleAnswer LocalExecutor::answer(const request::Sample& sample) {
+  const auto& schedule = sample.schedule;
+  const bool has_one_slot =
+      std::ranges::adjacent_find(schedule, std::ranges::not_equal_to(), &Turn::slot) == schedule.end();
+  const bool checks_each_turn = checks_each_turn_ || has_one_slot;
+  SampleAnswer answer = take_turns(schedule, checks_each_turn);
+  announce(0, {});
+  if (!checks_each_turn && !are_operands_intact()) {
+    checks_each_turn_ = true;
+    this->answer(request::Recycle{});
+    answer = {.epoch = epoch_, .interrupted = true};
+  }
+  // Only now: had the turns not counted, what failed in them would have kept its place.
+  for (const auto& [slot, outcome] : answer.failed) {
+    if (OpenProblem* open_problem = open_problem_of(slot)) give_back(*open_problem, slot);
+  }
+  announce(0, {});
+  // Later work in this process (the tuner, a check for quiet) finds its thread unpinned and the pools at rest.
+  settle(device_, {}, false);
+  return answer;
+}
+
+SampleAnswer LocalExecutor::take_turns(const std::vector<Turn>& schedule, bool checks_each_turn) {
   SampleAnswer answer{.epoch = epoch_};
-  for (const Turn& turn : sample.schedule) {
+  std::set<Slot> failed;
+  for (const Turn& turn : schedule) {
+    if (failed.contains(turn.slot)) continue;
     OpenProblem* open_problem = open_problem_of(turn.slot);
-    if (open_problem == nullptr) {  // not restored, failed earlier in this schedule, or was never admitted
+    if (open_problem == nullptr) {  // not restored, or was never admitted
       if (auto lost = lost_.extract(turn.slot)) answer.failed.emplace_back(turn.slot, std::move(lost.mapped()));
       continue;
     }
@@ -338,7 +370,7 @@ SampleAnswer LocalExecutor::answer(const request::Sample& sample) {
       const std::string reason = bench->why_implausible(taken.sample.us);
       return reason.empty() ? Finding{} : Finding{Status::implausible_time, reason, {}};
     });
-    check_operands(turn.slot);
+    if (checks_each_turn) check_operands(turn.slot);
     answer.launches += taken.launches;
     answer.dropped += taken.dropped;
     if (outcome.ok()) {
@@ -346,7 +378,7 @@ SampleAnswer LocalExecutor::answer(const request::Sample& sample) {
       answer.samples.push_back(taken.sample);
       continue;
     }
-    give_back(*open_problem, turn.slot);
+    failed.insert(turn.slot);
     answer.failed.emplace_back(turn.slot, std::move(outcome));
     for (size_t i = answer.turns.size(); i-- > 0;) {
       if (answer.turns[i].slot != turn.slot) continue;
@@ -354,9 +386,6 @@ SampleAnswer LocalExecutor::answer(const request::Sample& sample) {
       answer.samples.erase(answer.samples.begin() + static_cast<std::ptrdiff_t>(i));
     }
   }
-  announce(0, {});
-  // Later work in this process (the tuner, a check for quiet) finds its thread unpinned and the pools at rest.
-  settle(device_, {}, false);
   return answer;
 }
 

@@ -21,6 +21,11 @@ namespace attune {
 /// makes them anew. A problem is refused (OpenAnswer::refused) when memory does not suffice or when it is invalid, and
 /// told to wait (OpenAnswer::busy) when as many are open as the kind of device allows. SampleAnswer holds the turns
 /// that count: those of a slot that failed are excluded.
+///
+/// No result leaves it that another candidate could have falsified. Where memory has no protection, what all candidates
+/// share is hashed before an admission is answered, and before a schedule is. If the turns of several candidates
+/// changed it, none of them counts: all that was open is made anew, the schedule is interrupted, and from then on each
+/// turn is followed by a hash, so that the candidate is caught in the act.
 class LocalExecutor final : public Executor {
  public:
   /// All arguments must outlive it. `announcer` receives the slot responsible for the next steps; it may be null.
@@ -69,7 +74,9 @@ class LocalExecutor final : public Executor {
   void announce(Slot slot, Milliseconds limit);
   Outcome evaluate_step(Step step, const std::function<Finding()>& work);
   void check_device(const std::string& detail);
+  bool are_operands_intact() const;
   void check_operands(Slot slot);
+  SampleAnswer take_turns(const std::vector<Turn>& schedule, bool checks_each_turn);
   [[noreturn]] void give_up(const std::string& why);
 
   Device& device_;
@@ -82,6 +89,7 @@ class LocalExecutor final : public Executor {
   std::map<Slot, Outcome> lost_;  ///< Slots that were not restored, until a schedule names them.
   std::optional<Request> request_;
   bool is_aborted_ = false;             ///< Whether the request is only to be cancelled.
+  bool checks_each_turn_ = false;       ///< Whether a candidate of a schedule changed operands before.
   const Candidate* running_ = nullptr;  ///< The candidate that runs or is freed; null: none.
 };
 

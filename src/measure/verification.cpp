@@ -2,6 +2,7 @@
 #include "measure/verification.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/error.h"
 #include "device/host_bytes.h"
@@ -94,7 +95,9 @@ Finding Verification::run_again(const Finding& first, const PlanTraits& traits, 
   if (found.status != Status::ok) return found;
   found.errors = worst_of(first.errors, found.errors);
   if (!traits.deterministic) return found;
-  if (device_.memory().hash(before.area()) == device_.memory().hash(output_.area())) return found;
+  const std::array outputs = {before.area(), output_.area()};
+  const auto hashes = device_.memory().hash_all(outputs);
+  if (hashes[0] == hashes[1]) return found;
   const HostBytes first_run(device_.memory(), before.area()), second_run(device_.memory(), output_.area());
   const auto differs = std::ranges::mismatch(first_run.bytes(), second_run.bytes()).in1;
   const auto index = (differs - first_run.bytes().begin()) / element_bytes(specs_.back());
@@ -111,12 +114,13 @@ Finding Verification::run_once(const PlanTraits& traits, const RunLaunch& run, D
   for (const GuardedBuffer& input : data.inputs) operands.push_back(input.data());
   operands.push_back(output_.data());
   if (used_weights_ != nullptr) used_weights_->use_checked(distribution, operands);
-  output_.restore_guards();
+  std::vector<Buffer> canaries;
+  output_.list_guards(canaries);
+  if (used_workspace_)
+    canaries.push_back(
+        used_workspace_->area().part(traits.zeroed_bytes, used_workspace_->bytes() - traits.zeroed_bytes));
+  device_.memory().fill_all(canaries, kNanBytes);
   device_.memory().fill(output_.area(), Poison::of(specs_.back().dtype).element);
-  if (used_workspace_) {
-    device_.memory().fill(
-        used_workspace_->area().part(traits.zeroed_bytes, used_workspace_->bytes() - traits.zeroed_bytes), kNanBytes);
-  }
 
   const WritableInputs writable(references_, used_weights_, distribution);
   try {
@@ -145,19 +149,23 @@ void Verification::refill(Distribution distribution) {
 /// A clause about memory that the candidate must not write; empty if it is intact.
 std::string Verification::corrupted_memory(const PlanTraits& traits, Distribution distribution) {
   TestData& data = references_.get(distribution);
-  if (const auto where = output_.broken_guard())
-    return fmt::format("wrote outside its output '{}': {}", specs_.back().role, *where);
-  if (used_workspace_) {
-    if (const auto where = used_workspace_->broken_guard()) {
-      return fmt::format("wrote outside its workspace of {} bytes: {}", used_workspace_->bytes(), *where);
-    }
+  std::vector<const GuardedBuffer*> guarded;
+  std::vector<Buffer> inputs;
+  for (const GuardedBuffer& input : data.inputs) {
+    guarded.push_back(&input);
+    inputs.push_back(input.area());
   }
-  for (size_t i = 0; i < data.inputs.size(); ++i) {
-    if (const auto where = data.inputs[i].broken_guard())
-      return fmt::format("wrote outside the input '{}': {}", specs_[i].role, *where);
-    if (device_.memory().hash(data.inputs[i].area()) != data.hashes[i]) {
-      return fmt::format("changed its input '{}'", specs_[i].role);
-    }
+  guarded.push_back(&output_);
+  if (used_workspace_) guarded.push_back(used_workspace_);
+  const auto broken = GuardedBuffer::broken_guards(guarded);
+  if (const auto& where = broken[inputs.size()])
+    return fmt::format("wrote outside its output '{}': {}", specs_.back().role, *where);
+  if (used_workspace_ && broken.back())
+    return fmt::format("wrote outside its workspace of {} bytes: {}", used_workspace_->bytes(), *broken.back());
+  const std::vector<Hash128> hashes = device_.memory().hash_all(inputs);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (broken[i]) return fmt::format("wrote outside the input '{}': {}", specs_[i].role, *broken[i]);
+    if (hashes[i] != data.hashes[i]) return fmt::format("changed its input '{}'", specs_[i].role);
   }
   if (used_weights_ != nullptr) {
     if (std::string corruption = used_weights_->corruption(distribution); !corruption.empty()) return corruption;

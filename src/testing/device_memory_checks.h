@@ -2,7 +2,9 @@
 #pragma once
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "base/random.h"
@@ -39,6 +41,42 @@ inline void check_device_memory(DeviceMemory& memory) {
     EXPECT_NE(before, memory.hash(first.area().part(1, bytes))) << bytes;
     memory.upload(static_cast<char*>(first.data()) + bytes, {&last, 1});
     EXPECT_EQ(before, memory.hash(first.area().part(1, bytes))) << bytes;
+  }
+
+  {
+    // Many at once, more than a device may take in one go, some without bytes.
+    std::vector<Buffer> areas;
+    std::vector<Hash128> hashes;
+    for (uint64_t i = 0; i < 300; ++i) areas.push_back(first.area().part(i % 7, i % 5 == 4 ? 0 : i));
+    for (const Buffer& area : areas) hashes.push_back(memory.hash(area));
+    EXPECT_EQ(memory.hash_all(areas), hashes);
+    EXPECT_TRUE(memory.hash_all({}).empty());
+    const std::vector<Buffer> ends = {first.area().part(0, 3), first.area().part(500, 2)};
+    memory.fill_all(ends, {0xab, 1});
+    for (const uint64_t at : {0u, 1u, 2u, 500u, 501u}) expected[at] = std::byte{0xab};
+    EXPECT_EQ(there(first), expected);
+    const auto scans = memory.scan_all(std::vector{ends[0], first.area(), ends[1]}, {0xab, 1});
+    EXPECT_EQ(scans[0].num_equal, 3u);
+    EXPECT_EQ(scans[0].first_other, std::nullopt);
+    const auto other = std::ranges::find_if(expected, [](std::byte one) { return one != std::byte{0xab}; });
+    EXPECT_EQ(scans[1].first_other, static_cast<uint64_t>(other - expected.begin()));
+    EXPECT_EQ(scans[2].num_equal, 2u);
+  }
+  {
+    // Long enough for many blocks of a device, with one byte changed near each end.
+    const OwnBuffer large(memory, 1'000'003, 64);
+    memory.fill(large.area(), {0x1234567890abcdef, 8});
+    const Hash128 before = memory.hash(large.area());
+    for (const uint64_t at : {0u, 65'535u, 65'536u, 999'999u, 1'000'002u}) {
+      std::byte was{};
+      memory.download({&was, 1}, large.area().part(at, 1).data);
+      const std::byte other = was ^ std::byte{4};
+      memory.upload(large.area().part(at, 1).data, {&other, 1});
+      EXPECT_NE(memory.hash(large.area()), before) << at;
+      EXPECT_EQ(memory.scan(large.area(), {0x1234567890abcdef, 8}).first_other, at);
+      memory.upload(large.area().part(at, 1).data, {&was, 1});
+      EXPECT_EQ(memory.hash(large.area()), before) << at;
+    }
   }
 
   for (int round = 0; round < 60; ++round) {

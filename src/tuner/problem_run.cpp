@@ -307,6 +307,10 @@ void ProblemRun::finish(Ending ending, std::string reason) {
   state_ = State::finished;
   if (source_) {
     result_.remarks = source_->remarks();
+    if (!clock_held_by_.empty())
+      clock_remark_ =
+          "the clock was held down by: " + attune::join({clock_held_by_.begin(), clock_held_by_.end()}, ", ");
+    if (!clock_remark_.empty()) result_.remarks.push_back(clock_remark_);
     for (const auto& [solver, costs] : source_->costs()) context_.costs[solver] = costs;
   }
   context_.executor.close(id_);

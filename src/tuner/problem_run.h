@@ -98,6 +98,7 @@ class ProblemRun {
   void join(EntrantFacts& entrant);
   void sample(std::vector<Turn> schedule);
   std::optional<SampleAnswer> run_schedule(std::span<const Turn> schedule);
+  void look_at_clock();
   Timing timing_of(const EntrantFacts& entrant) const;
   Timing finals_timing() const;
   void start_again();
@@ -148,6 +149,8 @@ class ProblemRun {
   double ready_at_s_ = 0, step_began_s_ = 0;
   bool needs_fresh_worker_ = false, pause_cut_ = false;
   std::optional<double> finals_began_s_;
+  std::set<std::string> clock_held_by_;
+  std::string clock_remark_;
 };
 
 }  // namespace attune

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "device/device_kind.h"
 #include "measure/blocking_calls.h"
 #include "tuner/problem_run.h"
 
@@ -28,6 +29,7 @@ void ProblemRun::sample(std::vector<Turn> schedule) {
   if (sampled.interrupted || !sampled.failed.empty()) return retire_dropped();
   sampler_.took(contest_);
   contest_.report(sampled.samples);
+  if (contest_.phase() != Phase::race) look_at_clock();
   if (contest_.phase() == Phase::race) {
     for (size_t i = 0; i < sampled.turns.size(); ++i) {
       const auto entrant = entrants_.find(sampled.turns[i].slot);
@@ -38,6 +40,17 @@ void ProblemRun::sample(std::vector<Turn> schedule) {
     }
   }
   retire_dropped();
+}
+
+/// Notes what holds the device's clock down while samples are taken that decide.
+void ProblemRun::look_at_clock() {
+  const DeviceInfo& device = context_.executor.device();
+  const DeviceKind* const kind = find_device_kind(device.id);
+  if (kind == nullptr || kind->clock_state == nullptr) return;
+  const ClockState state = kind->clock_state(device.id);
+  for (const std::string& one : state.held_by) clock_held_by_.insert(one);
+  if (!state.unknown.empty() && !std::exchange(context_.said_clock_is_unknown, true))
+    clock_remark_ = "what holds the clock down is not known: " + state.unknown;
 }
 
 /// How an entrant's next samples are timed: in the race in its own best way, which suffices to drop what is slow; from

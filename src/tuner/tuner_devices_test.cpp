@@ -3,11 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
 #include "base/descriptor.h"
 #include "base/error.h"
+#include "device/device_kind.h"
 #include "device/fake/fake_device.h"
 #include "measure/local_executor.h"
 #include "ops/op.h"
@@ -109,6 +111,31 @@ class TunerOnSeveralDevices : public testing::Test {
 };
 
 constexpr int kNever = 1'000'000;
+
+/// A kind whose driver says that power limits the clock of its first device, and nothing of the second's.
+const bool kIsHeldRegistered = [] {
+  register_device_kind({.name = "held",
+                        .list = [] { return std::vector<DeviceInfo>(); },
+                        .open = [](std::string_view, int64_t) { return std::unique_ptr<Device>(); },
+                        .clock_state =
+                            [](std::string_view id) {
+                              return id == "held:0" ? ClockState{.held_by = {"power limit"}}
+                                                    : ClockState{.unknown = "no NVML"};
+                            }});
+  return true;
+}();
+
+TEST_F(TunerOnSeveralDevices, ResultsSayWhatHeldTheClockDownAndOnceThatNobodyKnows) {
+  ASSERT_TRUE(kIsHeldRegistered);
+  FailingExecutor first(kNever, ErrorCode::device, "held:0"), second(kNever, ErrorCode::device, "held:1");
+  size_t num_held = 0, num_unknown = 0;
+  for (const TuneResult& result : run(first, second)) {
+    num_held += std::ranges::count(result.remarks, "the clock was held down by: power limit");
+    num_unknown += std::ranges::count(result.remarks, "what holds the clock down is not known: no NVML");
+  }
+  EXPECT_GT(num_held, 0u);
+  EXPECT_LE(num_unknown, 1u);
+}
 
 TEST_F(TunerOnSeveralDevices, EveryProblemIsDecidedOnceAndInTheOrderOfTheInput) {
   FailingExecutor first(kNever, ErrorCode::device), second(kNever, ErrorCode::device);

@@ -42,6 +42,7 @@ struct TuningContext {
   Tick tick;
   NeighbourIndex neighbours;
   Slot next_slot = 1;
+  bool said_clock_is_unknown = false;       ///< Whether a result says that nobody knows what holds the clock down.
   uint32_t epoch = 0;                       ///< The executor's, as far as its answers told.
   double recycle_s = 0;                     ///< Duration of the last recycle.
   std::map<std::string, PartResult> parts;  ///< By the part's key.

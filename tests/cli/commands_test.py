@@ -21,10 +21,14 @@ class Bench(story.Story):
     def test_a_solver_and_a_config_name_one_candidate(self):
         answer = self.attune("bench", PROBLEM, *FAKE, "--solver", "fake.gemm", "--config", "split_k=2;tile_m=16;tile_n=16",
                              "--iters", "5", "--json").json
-        self.assertEqual(set(answer), {"problem", "device", "candidates"})
+        self.assertEqual(set(answer), {"problem", "device", "clock_held_by", "candidates"})
         candidate, = answer["candidates"]
         self.assertEqual(candidate["candidate"], "fake.gemm@1:split_k=2;tile_m=16;tile_n=16")
         self.assertEqual((candidate["status"], candidate["samples"], candidate["err_ratio"]), ("ok", 5, 0))
+        self.assertLessEqual({"tflops", "gbs", "clock"}, set(candidate))
+
+    def test_what_a_time_is_worth_is_printed(self):
+        self.assertRegex(self.attune("bench", PROBLEM, *FAKE).stdout, r"(?m)^    \d+\.\d+ TFLOP/s, \d+ GB/s, .*clock \d")
 
     def test_a_host_is_timed_by_its_clock_and_a_device_whose_streams_capture_by_graphs(self):
         for devices, solver, timing in ((("--devices", "cpu:0", "--quiet-wait", "0"), "portable.gemm", "clock"), (FAKE, "fake.gemm", "graph")):

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "busy_neighbour.h"
+#include "device/device_kind.h"
 #include "report/result_table.h"
 #include "search/contest.h"
 #include "slowed_solver.h"
@@ -30,6 +31,12 @@ constexpr std::array<Kernel, 4> kKernels = {{{"gemm_a16w16 m=8 n=896 k=896 dtype
                                              {"gemm_a16w16 m=1 n=1152 k=896 dtype=fp32", "openblas.gemm", 2},
                                              {"gemm_a16w16 m=128 n=1152 k=896 dtype=bf16", "onednn.gemm", 6},
                                              {"gemm_a16w16 m=2 n=960 k=576 dtype=fp32", "onednn.gemm", 6}}};
+
+/// For a GPU: 5 to 100 µs, both bound by memory and by arithmetic.
+constexpr std::array<Kernel, 4> kGpuKernels = {{{"gemm_a16w16 m=1 n=2048 k=3072 dtype=bf16", "cublaslt.gemm", 5},
+                                                {"gemm_a16w16 m=16 n=1536 k=7168 dtype=bf16", "cublaslt.gemm", 5},
+                                                {"gemm_a16w16 m=128 n=4096 k=4096 dtype=bf16", "cublaslt.gemm", 5},
+                                                {"gemm_a16w16 m=1024 n=4096 k=7168 dtype=bf16", "cublaslt.gemm", 5}}};
 
 /// Number of concurrent contests; each waits its 5 s between finals and confirm while others are measured.
 constexpr size_t kTogether = 24;
@@ -56,7 +63,8 @@ struct Duel {
   Problem problem;
   Candidate baseline, challenger;
   size_t num_trials = 0;
-  uint64_t seed = 0;
+  Settings settings{};
+  uint32_t multiple_of_launches = 1;  ///< See make_slowed().
 };
 
 /// Runs many contests of one pair on one executor, a few at a time.
@@ -65,7 +73,7 @@ class Duels {
   Duels(Executor& executor, Duel duel) : executor_(executor), duel_(std::move(duel)) {}
 
   Tally play() {
-    open_problem(executor_, kId, duel_.problem, race_options({.seed = duel_.seed}).protocol);
+    open_problem(executor_, kId, duel_.problem, race_options(duel_.settings).protocol);
     std::list<Trial> active;
     size_t num_begun = 0;
     while (num_begun < duel_.num_trials || !active.empty()) {
@@ -111,11 +119,13 @@ class Duels {
     if (!admitted.verified.ok())
       fail(ErrorCode::unavailable, "{} does not work here: {}", candidate.name(), admitted.verified.detail);
     batch[slot] = admitted.batch;
+    timing_ = admitted.timing;
     return slot;
   }
 
   Trial begin(size_t number) {
-    ContestOptions options = race_options({.seed = derive_seed(duel_.seed, std::to_string(number))}).contest;
+    ContestOptions options = race_options(duel_.settings).contest;
+    options.seed = derive_seed(duel_.settings.seed, std::to_string(number));
     Trial trial{.contest = Contest(options)};
     // The one prepared first may get the better place.
     const bool baseline_first = number % 2 == 0;
@@ -123,7 +133,9 @@ class Duels {
     trial.challenger = admit(duel_.challenger, trial.batch);
     if (!baseline_first) trial.baseline = admit(duel_.baseline, trial.batch);
     // One kernel has one batch, regardless of its first run.
-    trial.batch[trial.challenger] = trial.batch[trial.baseline];
+    uint32_t& batch = trial.batch[trial.baseline];
+    batch = (batch + duel_.multiple_of_launches - 1) / duel_.multiple_of_launches * duel_.multiple_of_launches;
+    trial.batch[trial.challenger] = batch;
     return trial;
   }
 
@@ -153,7 +165,10 @@ class Duels {
   void sample(Trial& trial, std::vector<Turn> schedule) {
     if (trial.contest.phase() == Phase::finals && trial.finals_began_s == 0)
       trial.finals_began_s = steady_clock().now_s();
-    for (Turn& turn : schedule) turn.launches = trial.batch.at(turn.slot);
+    for (Turn& turn : schedule) {
+      turn.launches = trial.batch.at(turn.slot);
+      turn.timing = timing_;
+    }
     const auto sampled = attune::sample(executor_, {std::move(schedule)});
     if (!sampled.failed.empty())
       fail(ErrorCode::unavailable, "a kernel of the experiment failed: {}", sampled.failed.front().second.detail);
@@ -181,6 +196,7 @@ class Duels {
   Duel duel_;
   Tally tally_;
   Slot next_slot_ = 0;
+  Timing timing_ = Timing::clock;  ///< Of both, which are one kernel.
 };
 
 /// Returns a solver's untuned config for a problem as a candidate.
@@ -256,8 +272,14 @@ void tell(std::string_view label, const std::string& kernel, const Tally& tally,
              seconds);
 }
 
+bool is_host(const Settings& settings) {
+  const DeviceKind* const kind = find_device_kind(settings.device);
+  return kind == nullptr || kind->name == "host";
+}
+
 std::span<const Kernel> kernels(const Settings& settings) {
-  return std::span(kKernels).first(settings.quick ? 2 : kKernels.size());
+  const std::span<const Kernel> all = is_host(settings) ? kKernels : kGpuKernels;
+  return all.first(settings.quick ? 2 : all.size());
 }
 
 size_t trials_of(const Kernel& kernel, const Settings& settings) {
@@ -268,9 +290,10 @@ size_t trials_of(const Kernel& kernel, const Settings& settings) {
 }  // namespace
 
 Findings measure_aa(const Settings& settings) {
-  Workbench bench;
+  Workbench bench(settings);
   std::vector<Series> all;
   for (const Condition condition : {Condition::quiet, Condition::neighbour}) {
+    if (condition == Condition::neighbour && !is_host(settings)) continue;  // It would compute on other processors.
     Series& series = all.emplace_back();
     series.label = name(condition);
     const LoadMeter load(condition == Condition::quiet ? settings.quiet_wait_s : 0);
@@ -280,7 +303,7 @@ Findings measure_aa(const Settings& settings) {
       const auto problem = items_of(std::span(&kernel.problem, 1), {}, bench.device->info()).front().problem;
       const Candidate candidate = untuned_candidate(bench, problem, kernel.solver);
       const Tally tally =
-          Duels(*bench.executor, {problem, candidate, candidate, trials_of(kernel, settings), settings.seed}).play();
+          Duels(*bench.executor, {problem, candidate, candidate, trials_of(kernel, settings), settings}).play();
       series.by_kernel.emplace_back(kernel_name(problem, candidate), tally);
       series.all.add(tally);
       tell(series.label, series.by_kernel.back().first, tally, steady_clock().now_s() - began_s);
@@ -303,14 +326,16 @@ Findings measure_slowed(const Settings& settings) {
       if (inner == nullptr)
         fail(ErrorCode::unavailable, "the experiment wants this solver, build it: {}", kernel.solver);
       Registry solvers;
+      // On a stream a slowed plan launches its kernel once more in every so many launches.
+      const auto repeats = is_host(settings) ? 1u : static_cast<uint32_t>(std::lround(1 / slow_by));
       solvers.add(make_slowed("plain.gemm", *inner, 0));
       solvers.add(make_slowed("slowed.gemm", *inner, slow_by));
-      Workbench bench(solvers);
+      Workbench bench(settings, solvers);
       const auto problem = items_of(std::span(&kernel.problem, 1), {}, bench.device->info()).front().problem;
       const Candidate slowed = untuned_candidate(bench, problem, "slowed.gemm");
       const Candidate plain = untuned_candidate(bench, problem, "plain.gemm");
       const Tally tally =
-          Duels(*bench.executor, {problem, slowed, plain, trials_of(kernel, settings), settings.seed}).play();
+          Duels(*bench.executor, {problem, slowed, plain, trials_of(kernel, settings), settings, repeats}).play();
       series.by_kernel.emplace_back(fmt::format("{} {}", short_shape(problem), kernel.solver), tally);
       series.all.add(tally);
       tell(label, series.by_kernel.back().first, tally, steady_clock().now_s() - began_s);

@@ -20,9 +20,12 @@ struct Settings {
   /// others the first.
   std::vector<uint64_t> max_trials = {0};
   std::vector<std::string> libraries;  ///< Libraries whose solvers compete; empty: all.
-  bool packed = false;                 ///< Weights are packed ahead (bpreshuffle=1).
-  std::filesystem::path shapes;        ///< An untuned table; default: the shipped list.
-  std::filesystem::path noise;         ///< Recorded noise: read by `regret`, written by `record`.
+  std::string device = "cpu:0";
+  /// `regret`: the oracle is a race of so many candidates, where measuring all would take days; 0: all are measured.
+  uint64_t oracle_trials = 0;
+  bool packed = false;           ///< Weights are packed ahead (bpreshuffle=1).
+  std::filesystem::path shapes;  ///< An untuned table; default: the shipped list.
+  std::filesystem::path noise;   ///< Recorded noise: read by `regret`, written by `record`.
 };
 
 /// Results of an experiment: the same figures for docs/performance.md and for scripts.

@@ -35,7 +35,7 @@ int usage() {
   fmt::print(stderr,
              "usage: attune_live_experiments EXPERIMENT [--quick] [--trials N] [--seed N] [--quiet-wait SECONDS] "
              "[--json FILE] [--markdown FILE] [--shapes FILE] [--noise FILE] [--part I/N] [--max-trials N] "
-             "[--libraries a,b] [--packed] [--max-seconds S]\n");
+             "[--libraries a,b] [--packed] [--max-seconds S] [--devices cuda:0] [--oracle-trials N]\n");
   for (const Experiment& one : kExperiments) fmt::print(stderr, "  {:<8} {}\n", one.name, one.title);
   return 2;
 }
@@ -90,6 +90,10 @@ bool parse(int argc, char** argv, Arguments& arguments) {
         if (!limit || *limit < 0) return false;
         arguments.settings.max_trials.push_back(static_cast<uint64_t>(*limit));
       }
+    } else if (word == "--devices") {
+      arguments.settings.device = value;
+    } else if (word == "--oracle-trials" && number && *number > 0) {
+      arguments.settings.oracle_trials = static_cast<uint64_t>(*number);
     } else if (word == "--libraries") {
       for (const auto one : split(value, ',')) arguments.settings.libraries.emplace_back(one);
     } else if (word == "--part" && parse_part(value, arguments.settings)) {

@@ -87,7 +87,7 @@ std::vector<NoiseSample> residuals(const Recording& recording) {
 }  // namespace
 
 Findings record_noise(const Settings& settings) {
-  Workbench bench;
+  Workbench bench(settings);
   const Problem problem = items_of(std::span(&kProblem, 1), {}, bench.device->info()).front().problem;
   const auto turns = admit_all(bench, problem, settings);
   ATTUNE_CHECK(!turns.empty(), "no candidate of {} works here", problem.key());

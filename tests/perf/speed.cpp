@@ -222,7 +222,7 @@ class PeakReadings {
 }  // namespace
 
 Findings measure_speed(const Settings& settings) {
-  Workbench bench;
+  Workbench bench(settings);
   const LoadMeter load(settings.quiet_wait_s);
   const auto items = shipped_items(settings, bench.device->info(), settings.quick ? 4 : 0);
   const auto journal = open_memory_journal();

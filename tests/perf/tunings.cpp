@@ -66,8 +66,8 @@ std::vector<Suspect> find_suspects(Workbench& bench, const std::vector<TuneResul
 
 }  // namespace
 
-Findings describe_machine(const Settings&) {
-  Workbench bench;
+Findings describe_machine(const Settings& settings) {
+  Workbench bench(settings);
   const std::array<std::string_view, 1> probe = {"gemm_a16w16 m=1 n=64 k=64 dtype=fp32"};
   const auto problem = items_of(probe, {}, bench.device->info()).front().problem;
   Versions versions;
@@ -95,7 +95,7 @@ Findings describe_machine(const Settings&) {
 }
 
 Findings measure_repeat(const Settings& settings) {
-  Workbench bench;
+  Workbench bench(settings);
   const LoadMeter load(settings.quiet_wait_s);
   const auto items = shipped_items(settings, bench.device->info(), settings.quick ? 4 : 0);
   const auto first_journal = open_memory_journal(), second_journal = open_memory_journal();

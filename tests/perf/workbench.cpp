@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "base/locations.h"
+#include "device/device_kind.h"
 #include "device/devices.h"
 #include "formats/csv/shape_list.h"
 #include "measure/local_executor.h"
@@ -36,8 +37,8 @@ class Narrator final : public TuneObserver {
 
 }  // namespace
 
-Workbench::Workbench(const Registry& solvers)
-    : device(open_device("cpu:0")),
+Workbench::Workbench(const Settings& settings, const Registry& solvers)
+    : device(open_device(settings.device)),
       executor(std::make_unique<LocalExecutor>(*device, solvers)),
       kernels(std::make_unique<Kernels>(solvers, device->info(), cache_location().path)) {}
 
@@ -49,6 +50,11 @@ OpenAnswer open_problem(Executor& executor, ProblemId id, const Problem& problem
 
 TunerOptions race_options(const Settings& settings) {
   TunerOptions options;
+  if (const DeviceKind* const kind = find_device_kind(settings.device)) {
+    static_cast<ContestConstants&>(options.contest) = kind->contest;
+    options.protocol.timing = kind->timing;
+    options.compiles_beside_measuring = kind->compiles_beside_measuring;
+  }
   options.contest.seed = options.strategy.seed = options.protocol.seed = settings.seed;
   if (settings.max_trials.front() > 0) options.strategy.max_trials = settings.max_trials.front();
   options.libraries = settings.libraries;

@@ -17,10 +17,10 @@
 
 namespace attune::experiments {
 
-/// This machine's processor and an executor on it.
+/// A device of this machine and an executor on it.
 struct Workbench {
   /// Uses the given solvers; default: all of this build.
-  explicit Workbench(const Registry& solvers = registry());
+  explicit Workbench(const Settings& settings, const Registry& solvers = registry());
   std::unique_ptr<Device> device;
   std::unique_ptr<Executor> executor;
   std::unique_ptr<Kernels> kernels;

@@ -8,6 +8,7 @@
 #include "device/cuda/cuda_info.h"
 #include "device/cuda/cuda_kernel_module.h"
 #include "device/cuda/cuda_stream.h"
+#include "device/cuda/nvml.h"
 #include "device/device_kind.h"
 
 namespace attune {
@@ -83,6 +84,7 @@ void register_cuda_devices(std::vector<DeviceKind>& kinds) {
   kinds.push_back({.name = "cuda",
                    .list = list_cuda_devices,
                    .open = open_cuda_device,
+                   .clock_state = cuda_clock_state,
                    .timing = Timing::graph,
                    .contest = cuda_constants(),
                    .max_open_problems = 6,

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "device/cuda/cuda_info.h"
+#include "device/cuda/nvml.h"
 #include "device/devices.h"
 #include "device/own_buffer.h"
 #include "testing/becomes_true.h"
@@ -20,6 +21,14 @@ TEST(CudaInfo, StatesThePeaksOfAnArchitecture) {
   EXPECT_NEAR(cuda_peak_gflops({9, 0, 132, 1.98}).at("fp32"), 67e3, 1e3);
   EXPECT_TRUE(cuda_peak_gflops({99, 0, 132, 1.83}).empty());
 }
+
+TEST(Nvml, NamesWhatHoldsTheClockDown) {
+  EXPECT_TRUE(clock_limits(0x1).empty()) << "idle";
+  EXPECT_EQ(clock_limits(0x4 | 0x40), (std::vector<std::string>{"power limit", "temperature, by the hardware"}));
+  EXPECT_EQ(clock_limits(0x8000), std::vector<std::string>{"another reason"});
+}
+
+TEST(Nvml, ADeviceThatIsNotHereIsUnknown) { EXPECT_NE(cuda_clock_state("cuda:99").unknown, ""); }
 
 TEST(CudaInfo, TakesTheNumberFromAnId) {
   EXPECT_EQ(cuda_ordinal("cuda:0"), 0);
@@ -40,6 +49,12 @@ TEST_F(CudaGpu, TellsItsClockAndItsBandwidth) {
   EXPECT_LT(device_->relative_clock(), 1.1);
   EXPECT_GT(device_->bandwidth_gbs(256u << 20, Reading::remembered), 100);
   EXPECT_TRUE(device_->healthy());
+}
+
+TEST_F(CudaGpu, SaysWhatHoldsItsClockDown) {
+  const ClockState state = cuda_clock_state("cuda:0");
+  EXPECT_EQ(state.unknown, "");
+  EXPECT_GT(state.highest_ghz, 0.5);
 }
 
 TEST_F(CudaGpu, TimesWorkBetweenMarks) {

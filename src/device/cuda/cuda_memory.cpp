@@ -92,16 +92,16 @@ void CudaMemory::copy(void* to, const void* from, uint64_t bytes) {
   });
 }
 
-void CudaMemory::fill(Buffer area, Pattern pattern) {
-  within([&] { kernels_->fill(area, pattern); });
+void CudaMemory::fill_all(std::span<const Buffer> areas, Pattern pattern) {
+  within([&] { kernels_->fill(areas, pattern); });
 }
 
-PatternScan CudaMemory::scan(Buffer area, Pattern pattern) {
-  return within([&] { return kernels_->scan(area, pattern); });
+std::vector<PatternScan> CudaMemory::scan_all(std::span<const Buffer> areas, Pattern pattern) {
+  return within([&] { return kernels_->scan(areas, pattern); });
 }
 
-Hash128 CudaMemory::hash(Buffer area) {
-  return within([&] { return kernels_->hash(area); });
+std::vector<Hash128> CudaMemory::hash_all(std::span<const Buffer> areas) {
+  return within([&] { return kernels_->hash(areas); });
 }
 
 double CudaMemory::read_bandwidth_gbs(uint64_t working_set_bytes) {

@@ -20,6 +20,18 @@ uint64_t repeated(Pattern pattern) {
   return value;
 }
 
+AreaList list_of(std::span<const Buffer> areas) {
+  AreaList list{};
+  for (const Buffer& area : areas) {
+    list.data[list.count] = static_cast<uint8_t*>(area.data);
+    list.bytes[list.count] = area.bytes;
+    const uint64_t pieces = (area.bytes + AreaList::kPieceBytes - 1) / AreaList::kPieceBytes;
+    list.first_piece[list.count + 1] = list.first_piece[list.count] + static_cast<uint32_t>(pieces);
+    ++list.count;
+  }
+  return list;
+}
+
 }  // namespace
 
 DeviceKernels::DeviceKernels(const CudaDriver& driver, int64_t num_units)
@@ -32,7 +44,7 @@ DeviceKernels::DeviceKernels(const CudaDriver& driver, int64_t num_units)
   clock_ = function("attune_clock");
   driver.check(driver.cuEventCreate(&begin_, CU_EVENT_DEFAULT), "make an event");
   driver.check(driver.cuEventCreate(&end_, CU_EVENT_DEFAULT), "make an event");
-  driver.check(driver.cuMemAlloc(&words_, sizeof(uint64_t) * kNumWords), "allocate memory");
+  driver.check(driver.cuMemAlloc(&words_, sizeof(Words) * AreaList::kMaxAreas), "allocate memory");
 }
 
 DeviceKernels::~DeviceKernels() {
@@ -49,50 +61,63 @@ CUfunction DeviceKernels::function(const char* name) const {
 }
 
 template <typename... Values>
-void DeviceKernels::launch(CUfunction kernel, uint64_t elements, Values... values) {
+void DeviceKernels::launch(CUfunction kernel, uint64_t blocks, Values... values) {
   std::array<void*, sizeof...(Values)> arguments = {&values...};
-  const auto blocks = static_cast<uint32_t>(std::clamp<uint64_t>((elements + kThreads - 1) / kThreads, 1, max_blocks_));
-  driver_.check(driver_.cuLaunchKernel(kernel, blocks, 1, 1, kThreads, 1, 1, 0, nullptr, arguments.data(), nullptr),
+  driver_.check(driver_.cuLaunchKernel(kernel, static_cast<uint32_t>(std::clamp<uint64_t>(blocks, 1, max_blocks_)), 1,
+                                       1, kThreads, 1, 1, 0, nullptr, arguments.data(), nullptr),
                 "launch a kernel");
 }
 
-std::array<uint64_t, DeviceKernels::kNumWords> DeviceKernels::results() {
-  std::array<uint64_t, kNumWords> words{};
-  driver_.check(driver_.cuMemcpyDtoH(words.data(), words_, sizeof words), "answer");
+/// Waits for the kernels.
+std::vector<DeviceKernels::Words> DeviceKernels::answers(size_t count) {
+  std::vector<Words> words(count);
+  driver_.check(driver_.cuMemcpyDtoH(words.data(), words_, count * sizeof(Words)), "answer");
   return words;
 }
 
-void DeviceKernels::set_results(const std::array<uint64_t, kNumWords>& words) {
+void DeviceKernels::clear_answers(size_t count) {
+  driver_.check(driver_.cuMemsetD32Async(words_, 0, count * sizeof(Words) / sizeof(uint32_t), nullptr),
+                "set its memory");
+}
+
+/// Runs a kernel over the areas, as few launches as they fit into, and returns its answer about each.
+template <typename... Values>
+std::vector<DeviceKernels::Words> DeviceKernels::ask(CUfunction kernel, std::span<const Buffer> areas,
+                                                     Values... values) {
   driver_.check(driver_.cuCtxSynchronize(), "complete its work");
-  driver_.check(driver_.cuMemcpyHtoD(words_, words.data(), sizeof words), "take a value");
+  std::vector<Words> all;
+  while (!areas.empty()) {
+    const auto some = areas.first(std::min<size_t>(areas.size(), AreaList::kMaxAreas));
+    areas = areas.subspan(some.size());
+    const AreaList list = list_of(some);
+    clear_answers(some.size());
+    launch(kernel, list.first_piece[list.count], list, values..., words_);
+    const auto words = answers(some.size());
+    all.insert(all.end(), words.begin(), words.end());
+  }
+  return all;
 }
 
-void DeviceKernels::fill(Buffer area, Pattern pattern) {
-  if (area.bytes == 0) return;
-  driver_.check(driver_.cuCtxSynchronize(), "complete its work");
-  launch(fill_, area.bytes / 16, address_of(area), area.bytes, repeated(pattern));
-  driver_.check(driver_.cuCtxSynchronize(), "fill its memory");
+void DeviceKernels::fill(std::span<const Buffer> areas, Pattern pattern) { ask(fill_, areas, repeated(pattern)); }
+
+std::vector<PatternScan> DeviceKernels::scan(std::span<const Buffer> areas, Pattern pattern) {
+  std::vector<PatternScan> scans;
+  // Places are answered as complements, so that 0, the least of them, stands for none.
+  for (const auto& [other, num_equal, equal, unused] : ask(scan_, areas, repeated(pattern), pattern.bytes))
+    scans.push_back({other == 0 ? std::nullopt : std::optional(~other), num_equal, num_equal > 0 ? ~equal : 0});
+  return scans;
 }
 
-PatternScan DeviceKernels::scan(Buffer area, Pattern pattern) {
-  if (area.bytes == 0) return {};
-  constexpr uint64_t kNone = ~uint64_t{0};
-  set_results({kNone, 0, kNone, 0});
-  launch(scan_, area.bytes / pattern.bytes, address_of(area), area.bytes, repeated(pattern), pattern.bytes, words_);
-  const auto words = results();
-  return {words[0] == kNone ? std::nullopt : std::optional(words[0]), words[1], words[1] > 0 ? words[2] : 0};
-}
-
-Hash128 DeviceKernels::hash(Buffer area) {
-  set_results({});
-  if (area.bytes > 0) launch(hash_, area.bytes / 8, address_of(area), area.bytes, words_);
-  const auto words = results();
-  return {words[0] ^ area.bytes, words[1]};
+std::vector<Hash128> DeviceKernels::hash(std::span<const Buffer> areas) {
+  std::vector<Hash128> hashes;
+  const auto sums = ask(hash_, areas);
+  for (size_t i = 0; i < areas.size(); ++i) hashes.push_back({sums[i][0] ^ areas[i].bytes, sums[i][1]});
+  return hashes;
 }
 
 double DeviceKernels::read_us(Buffer area, uint32_t rounds) {
   driver_.check(driver_.cuEventRecord(begin_, nullptr), "mark a time");
-  launch(read_, area.bytes / 16, address_of(area), area.bytes / 16, rounds, words_);
+  launch(read_, area.bytes / 16 / kThreads, address_of(area), area.bytes / 16, rounds, words_);
   driver_.check(driver_.cuEventRecord(end_, nullptr), "mark a time");
   driver_.check(driver_.cuCtxSynchronize(), "read its memory");
   float ms = 0;
@@ -101,12 +126,11 @@ double DeviceKernels::read_us(Buffer area, uint32_t rounds) {
 }
 
 double DeviceKernels::clock_ghz(double us) {
-  // One thread: the launch takes as many blocks as there are elements.
   const auto ns = static_cast<uint64_t>(1e3 * us);
   std::array<void*, 2> arguments = {const_cast<uint64_t*>(&ns), &words_};
   driver_.check(driver_.cuLaunchKernel(clock_, 1, 1, 1, 1, 1, 1, 0, nullptr, arguments.data(), nullptr),
                 "launch a kernel");
-  const auto words = results();
+  const Words words = answers(1).front();
   return words[1] > 0 ? static_cast<double>(words[0]) / static_cast<double>(words[1]) : 0;
 }
 

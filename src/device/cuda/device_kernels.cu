@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 // What the device does with its own memory, for cuda_memory.cpp, and what it knows of its speed, for cuda_device.cpp.
-// Each thread of a grid of any size takes every n-th element.
+// Grids may have any size.
 #include <cstdint>
+
+#include "device/cuda/area_list.h"
+
+using attune::AreaList;
 
 namespace {
 
@@ -20,69 +24,130 @@ __device__ uint8_t byte_at(uint64_t pattern, uint64_t address) {
   return static_cast<uint8_t>(pattern >> (8 * (address % 8)));
 }
 
+/// Part of an area that one block works on.
+struct Piece {
+  uint32_t area;
+  uint64_t begin, end;  // In bytes of the area.
+};
+
+/// The piece of a number, for all threads of a block alike.
+__device__ Piece piece_of(const AreaList& list, uint32_t number) {
+  uint32_t low = 0, high = list.count;  // An area without bytes has no piece, so the last that begins here is meant.
+  while (high - low > 1) {
+    const uint32_t middle = (low + high) / 2;
+    (list.first_piece[middle] <= number ? low : high) = middle;
+  }
+  const uint64_t begin = (number - list.first_piece[low]) * AreaList::kPieceBytes;
+  const uint64_t left = list.bytes[low] - begin;
+  return {low, begin, begin + (left < AreaList::kPieceBytes ? left : AreaList::kPieceBytes)};
+}
+
+/// A nonlinear mix of 8 bytes with their place, in two halves.
+struct Mix {
+  uint64_t low, high;
+};
+__device__ Mix mix_of(uint64_t word, uint64_t place) {
+  const uint64_t one = mixed(word + (place + 1) * 0x9e3779b97f4a7c15ULL);
+  return {one, one * ((one >> 32) | 1)};
+}
+
+/// The sum over a block, in its first thread.
+__device__ uint64_t block_sum(uint64_t value, uint64_t* shared) {
+  for (int offset = 16; offset > 0; offset /= 2) value += __shfl_down_sync(~0u, value, offset);
+  __syncthreads();
+  if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = value;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    for (uint32_t i = 1; i < blockDim.x / 32; ++i) value += shared[i];
+  }
+  return value;
+}
+
 }  // namespace
 
 extern "C" {
 
 /// `pattern` is repeated to 8 bytes and follows the addresses.
-__global__ void attune_fill(uint8_t* area, uint64_t bytes, uint64_t pattern) {
-  const uint64_t begin = reinterpret_cast<uint64_t>(area);
-  const uint64_t head = (16 - begin % 16) % 16 < bytes ? (16 - begin % 16) % 16 : bytes;
-  const uint64_t vectors = (bytes - head) / 16, tail = head + 16 * vectors;
-  auto* const wide = reinterpret_cast<ulonglong2*>(area + head);
-  for (uint64_t i = first_index(); i < vectors; i += stride()) wide[i] = make_ulonglong2(pattern, pattern);
-  for (uint64_t i = first_index(); i < head; i += stride()) area[i] = byte_at(pattern, begin + i);
-  for (uint64_t i = tail + first_index(); i < bytes; i += stride()) area[i] = byte_at(pattern, begin + i);
+__global__ void attune_fill(const __grid_constant__ AreaList list, uint64_t pattern, unsigned long long*) {
+  for (uint32_t number = blockIdx.x; number < list.first_piece[list.count]; number += gridDim.x) {
+    const Piece piece = piece_of(list, number);
+    uint8_t* const area = list.data[piece.area] + piece.begin;
+    const uint64_t bytes = piece.end - piece.begin, begin = reinterpret_cast<uint64_t>(area);
+    const uint64_t head = (16 - begin % 16) % 16 < bytes ? (16 - begin % 16) % 16 : bytes;
+    const uint64_t vectors = (bytes - head) / 16, tail = head + 16 * vectors;
+    auto* const wide = reinterpret_cast<ulonglong2*>(area + head);
+    for (uint64_t i = threadIdx.x; i < vectors; i += blockDim.x) wide[i] = make_ulonglong2(pattern, pattern);
+    for (uint64_t i = threadIdx.x; i < head; i += blockDim.x) area[i] = byte_at(pattern, begin + i);
+    for (uint64_t i = tail + threadIdx.x; i < bytes; i += blockDim.x) area[i] = byte_at(pattern, begin + i);
+  }
 }
 
-/// `found`: first byte that differs, number of equal elements, first equal element; at first ~0, 0, ~0. Elements of
-/// `size` bytes begin at the area's begin; what is left at its end is compared but no element.
-__global__ void attune_scan(const uint8_t* area, uint64_t bytes, uint64_t pattern, uint32_t size,
+/// `found`, four words of each area, at first 0: complement of the place of the first byte that differs, number of equal
+/// elements, complement of the index of the first equal element. Elements of `size` bytes begin at the area's begin;
+/// what is left at its end is compared but no element.
+__global__ void attune_scan(const __grid_constant__ AreaList list, uint64_t pattern, uint32_t size,
                             unsigned long long* found) {
-  const uint64_t begin = reinterpret_cast<uint64_t>(area), elements = (bytes + size - 1) / size;
-  uint64_t other = ~uint64_t{0}, equal = ~uint64_t{0}, count = 0;
-  for (uint64_t i = first_index(); i < elements; i += stride()) {
-    const uint64_t at = i * size, end = at + size < bytes ? at + size : bytes;
-    uint64_t differs = end;
-    for (uint64_t j = at; j < end; ++j) {
-      if (area[j] != byte_at(pattern, begin + j) && differs == end) differs = j;
+  for (uint32_t number = blockIdx.x; number < list.first_piece[list.count]; number += gridDim.x) {
+    const Piece piece = piece_of(list, number);
+    const uint8_t* const area = list.data[piece.area];
+    const uint64_t begin = reinterpret_cast<uint64_t>(area);
+    uint64_t other = ~uint64_t{0}, equal = ~uint64_t{0}, count = 0;
+    for (uint64_t at = piece.begin + threadIdx.x * uint64_t{size}; at < piece.end; at += blockDim.x * uint64_t{size}) {
+      const uint64_t end = at + size < piece.end ? at + size : piece.end;
+      uint64_t differs = end;
+      for (uint64_t j = at; j < end; ++j) {
+        if (area[j] != byte_at(pattern, begin + j) && differs == end) differs = j;
+      }
+      if (differs != end) {
+        other = differs < other ? differs : other;
+      } else if (end - at == size) {
+        ++count;
+        equal = at / size < equal ? at / size : equal;
+      }
     }
-    if (differs != end) {
-      other = differs < other ? differs : other;
-    } else if (end - at == size) {
-      ++count;
-      equal = i < equal ? i : equal;
-    }
+    unsigned long long* const answer = found + 4 * piece.area;
+    if (other != ~uint64_t{0}) atomicMax(&answer[0], ~other);
+    if (count > 0) atomicAdd(&answer[1], count);
+    if (count > 0) atomicMax(&answer[2], ~equal);
   }
-  if (other != ~uint64_t{0}) atomicMin(&found[0], other);
-  if (count > 0) atomicAdd(&found[1], count);
-  if (count > 0) atomicMin(&found[2], equal);
 }
 
-/// Adds to `sum`, modulo 2^128 in halves that are independent, a mix of each 8 bytes with their place. Sums do not depend
-/// on the order of the threads.
-__global__ void attune_hash(const uint8_t* area, uint64_t bytes, unsigned long long* sum) {
-  const bool is_aligned = reinterpret_cast<uint64_t>(area) % 8 == 0;
-  const uint64_t words = (bytes + 7) / 8;
-  uint64_t low = 0, high = 0;
-  for (uint64_t i = first_index(); i < words; i += stride()) {
-    uint64_t word = 0;
-    if (is_aligned && 8 * i + 8 <= bytes) {
-      word = reinterpret_cast<const uint64_t*>(area)[i];
-    } else {
-      for (uint64_t j = 8 * i; j < 8 * i + 8 && j < bytes; ++j) word |= uint64_t{area[j]} << (8 * (j % 8));
+/// Adds to the first two of the four words of each area in `sums`, modulo 2^64 each, a mix of each 8 bytes with their
+/// place. Sums do not depend on the order of the threads.
+__global__ void __launch_bounds__(256) attune_hash(const __grid_constant__ AreaList list, unsigned long long* sums) {
+  __shared__ uint64_t shared[32];
+  for (uint32_t number = blockIdx.x; number < list.first_piece[list.count]; number += gridDim.x) {
+    const Piece piece = piece_of(list, number);
+    const uint8_t* const area = list.data[piece.area];
+    uint64_t low = 0, high = 0;
+    const auto add = [&](uint64_t word, uint64_t place) {
+      const Mix mix = mix_of(word, place);
+      low += mix.low;
+      high += mix.high;
+    };
+    uint64_t place = piece.begin / 8;
+    if (reinterpret_cast<uint64_t>(area) % 16 == 0) {
+      const auto* const wide = reinterpret_cast<const ulonglong2*>(area + piece.begin);
+      const uint64_t vectors = (piece.end - piece.begin) / 16;
+#pragma unroll 4
+      for (uint64_t i = threadIdx.x; i < vectors; i += blockDim.x) {
+        const ulonglong2 two = __ldcs(wide + i);
+        add(two.x, place + 2 * i);
+        add(two.y, place + 2 * i + 1);
+      }
+      place += 2 * vectors;
     }
-    const uint64_t one = mixed(word + mixed(i + 0x9e3779b97f4a7c15ULL));
-    low += one;
-    high += mixed(one ^ 0x2545f4914f6cdd1dULL);
-  }
-  for (int offset = 16; offset > 0; offset /= 2) {
-    low += __shfl_down_sync(~0u, low, offset);
-    high += __shfl_down_sync(~0u, high, offset);
-  }
-  if (threadIdx.x % 32 == 0) {
-    atomicAdd(&sum[0], low);
-    atomicAdd(&sum[1], high);
+    for (uint64_t i = place + threadIdx.x; 8 * i < piece.end; i += blockDim.x) {
+      uint64_t word = 0;
+      for (uint64_t j = 8 * i; j < 8 * i + 8 && j < piece.end; ++j) word |= uint64_t{area[j]} << (8 * (j % 8));
+      add(word, i);
+    }
+    low = block_sum(low, shared);
+    high = block_sum(high, shared);
+    if (threadIdx.x == 0) {
+      atomicAdd(&sums[4 * piece.area], low);
+      atomicAdd(&sums[4 * piece.area + 1], high);
+    }
   }
 }
 

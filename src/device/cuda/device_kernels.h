@@ -2,9 +2,12 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "base/hash.h"
 #include "device/buffer.h"
+#include "device/cuda/area_list.h"
 #include "device/cuda/cuda_driver.h"
 
 namespace attune {
@@ -20,29 +23,32 @@ class DeviceKernels {
   DeviceKernels(const DeviceKernels&) = delete;
   DeviceKernels& operator=(const DeviceKernels&) = delete;
 
-  void fill(Buffer area, Pattern pattern);
-  PatternScan scan(Buffer area, Pattern pattern);
+  void fill(std::span<const Buffer> areas, Pattern pattern);
+  std::vector<PatternScan> scan(std::span<const Buffer> areas, Pattern pattern);
   /// Not hash128(), which is one long chain: a sum that all threads of the device compute together.
-  Hash128 hash(Buffer area);
+  std::vector<Hash128> hash(std::span<const Buffer> areas);
   /// Reads 16-byte vectors of an area `rounds` times; returns its time.
   double read_us(Buffer area, uint32_t rounds);
   /// Cycles of a multiprocessor in a nanosecond, by a kernel of about this length.
   double clock_ghz(double us);
 
  private:
-  static constexpr size_t kNumWords = 4;
+  /// What a kernel answers about one area, or for itself.
+  using Words = std::array<uint64_t, 4>;
   CUfunction function(const char* name) const;
   template <typename... Values>
   void launch(CUfunction kernel, uint64_t elements, Values... values);
-  std::array<uint64_t, kNumWords> results();
-  void set_results(const std::array<uint64_t, kNumWords>& words);
+  std::vector<Words> answers(size_t count);
+  void clear_answers(size_t count);
+  template <typename... Values>
+  std::vector<Words> ask(CUfunction kernel, std::span<const Buffer> areas, Values... values);
 
   const CudaDriver& driver_;
   uint32_t max_blocks_;
   CUmodule module_ = nullptr;
   CUfunction fill_ = nullptr, scan_ = nullptr, hash_ = nullptr, read_ = nullptr, clock_ = nullptr;
   CUevent begin_ = nullptr, end_ = nullptr;
-  CUdeviceptr words_ = 0;  ///< Words that a kernel answers.
+  CUdeviceptr words_ = 0;  ///< Words of the areas of one launch.
 };
 
 }  // namespace attune

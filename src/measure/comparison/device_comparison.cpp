@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "device/device_kind.h"
-#include "device/own_buffer.h"
 #include "measure/comparison/comparison_kernel.h"
 #include "tensor/convert.h"
 #include "tensor/kernel_dtype.h"
@@ -45,11 +44,12 @@ OutputComparison DeviceComparison::compare(Buffer got, const DeviceReference& re
                            .dtype = dtype_,
                            .bounds = element_bounds(dtype_, tolerance)};
   std::vector<ComparisonPart> parts(grid.blocks);
-  const OwnBuffer answer(device_.memory(), parts.size() * sizeof(ComparisonPart), kAlignment);
-  void* answer_data = answer.data();
+  if (answer_.area().bytes < parts.size() * sizeof(ComparisonPart))
+    answer_ = OwnBuffer(device_.memory(), parts.size() * sizeof(ComparisonPart), kAlignment);
+  void* answer_data = answer_.data();
   const std::array<void*, 2> arguments = {&input, &answer_data};
   kernels_->run(kKernel, grid, arguments);
-  device_.memory().download(std::as_writable_bytes(std::span(parts)), answer.data());
+  device_.memory().download(std::as_writable_bytes(std::span(parts)), answer_.data());
 
   ComparisonPart all{};
   for (const ComparisonPart& part : parts) add(all, part);

@@ -4,6 +4,7 @@
 
 #include "attune/dtype.h"
 #include "device/device.h"
+#include "device/own_buffer.h"
 #include "measure/comparison/compare.h"
 #include "measure/operands/device_reference.h"
 
@@ -25,6 +26,7 @@ class DeviceComparison {
   Device& device_;
   DType dtype_;
   std::unique_ptr<KernelModule> kernels_;
+  OwnBuffer answer_;  ///< A part for each block; kept, because an allocation waits for the device.
 };
 
 }  // namespace attune

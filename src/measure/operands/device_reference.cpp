@@ -35,10 +35,6 @@ double DeviceReference::value(int64_t index) const {
   return value;
 }
 
-std::array<Hash128, 2> DeviceReference::hashes() const {
-  return {memory_.hash(values_.area()), memory_.hash(scales_.area())};
-}
-
 std::unique_ptr<DeviceReferenceKernel> DeviceReferenceKernel::open(Device& device, const Op& op,
                                                                    const Problem& problem) {
   const OpKernels* const kernels = op.kernels();

@@ -4,7 +4,6 @@
 #include <memory>
 #include <span>
 
-#include "base/hash.h"
 #include "device/device.h"
 #include "device/own_buffer.h"
 #include "ops/op.h"
@@ -23,8 +22,8 @@ class DeviceReference {
   /// Copies elements from `first` on to the host. Throws device.
   void read(int64_t first, std::span<double> values, std::span<double> scales) const;
   double value(int64_t index) const;
-  /// Hashes of the values and of the scales.
-  std::array<Hash128, 2> hashes() const;
+  /// Those of the values and of the scales.
+  std::array<Buffer, 2> areas() const noexcept { return {values_.area(), scales_.area()}; }
 
  private:
   DeviceMemory& memory_;

@@ -43,15 +43,29 @@ Buffer GuardedBuffer::front() const noexcept {
 Buffer GuardedBuffer::back() const noexcept { return area_.part(area_.bytes, guard_bytes_); }
 
 std::optional<std::string> GuardedBuffer::broken_guard() const {
-  if (const auto at = memory_->scan(back(), kNanBytes).first_other) return fmt::format("{} bytes after its end", *at);
-  if (const auto at = memory_->scan(front(), kNanBytes).first_other)
-    return fmt::format("{} bytes before its start", front().bytes - *at);
-  return std::nullopt;
+  const GuardedBuffer* const buffer = this;
+  return broken_guards({&buffer, 1}).front();
+}
+
+std::vector<std::optional<std::string>> GuardedBuffer::broken_guards(std::span<const GuardedBuffer* const> buffers) {
+  if (buffers.empty()) return {};
+  std::vector<Buffer> guards;
+  for (const GuardedBuffer* buffer : buffers) buffer->list_guards(guards);
+  const auto scans = buffers.front()->memory_->scan_all(guards, kNanBytes);
+  std::vector<std::optional<std::string>> places;
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    const auto after = scans[2 * i].first_other, before = scans[2 * i + 1].first_other;
+    std::optional<std::string>& place = places.emplace_back();
+    if (before) place = fmt::format("{} bytes before its start", buffers[i]->front().bytes - *before);
+    if (after) place = fmt::format("{} bytes after its end", *after);
+  }
+  return places;
 }
 
 void GuardedBuffer::restore_guards() {
-  memory_->fill(front(), kNanBytes);
-  memory_->fill(back(), kNanBytes);
+  std::vector<Buffer> guards;
+  list_guards(guards);
+  memory_->fill_all(guards, kNanBytes);
 }
 
 Poison Poison::of(DType dtype) noexcept {

@@ -3,7 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "attune/dtype.h"
 #include "device/device.h"
@@ -35,6 +37,9 @@ class GuardedBuffer {
   /// nullopt, or the place where a guard band was overwritten: `3 bytes after its end`, `4 bytes before its start`.
   std::optional<std::string> broken_guard() const;
   void restore_guards();
+  /// The same for many buffers of one device, which waits once for all.
+  static std::vector<std::optional<std::string>> broken_guards(std::span<const GuardedBuffer* const> buffers);
+  void list_guards(std::vector<Buffer>& areas) const { areas.insert(areas.end(), {back(), front()}); }
 
  private:
   Buffer front() const noexcept;

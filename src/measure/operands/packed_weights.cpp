@@ -37,12 +37,12 @@ PackedWeights::PackedWeights(Device& device, std::span<const TensorSpec> specs, 
   protection_.emplace(memory_, block_.area(), "weights");
 }
 
-bool PackedWeights::is_intact() const {
-  if (protection_->is_certain()) return true;
-  const auto is_as_packed = [&](const auto& checked) {
-    return !checked || memory_.hash(checked->buffer.area()) == checked->hash;
-  };
-  return protection_->is_intact() && std::ranges::all_of(checked_, is_as_packed);
+void PackedWeights::list(std::vector<HashedArea>& areas) const {
+  if (protection_->is_certain()) return;
+  protection_->list(areas);
+  for (const auto& checked : checked_) {
+    if (checked) areas.push_back({checked->buffer.area(), checked->hash});
+  }
 }
 
 void PackedWeights::set_checked_writable(Distribution distribution, bool writable) noexcept {

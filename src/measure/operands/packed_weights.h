@@ -33,8 +33,8 @@ class PackedWeights {
   static constexpr uint64_t kMaxBytes = 2 * kRotationBytes;
 
   const Layout& layout() const noexcept { return packing_.layout; }
-  /// See Rotation::is_intact(): of the copies that all are timed with, and of those of the check.
-  bool is_intact() const;
+  /// Adds the copies that all are timed with and those of the check, unless they are protected.
+  void list(std::vector<HashedArea>& areas) const;
   /// Operands of one copy of the rotation, with the packed ones in this layout.
   std::span<void* const> copy(uint32_t index) const noexcept {
     return std::span(pointers_).subspan(index * num_operands_, num_operands_);

@@ -78,11 +78,13 @@ void TestData::set_inputs_writable(bool writable) noexcept {
   for (GuardedBuffer& input : inputs) is_protected = input.set_writable(writable) != Protection::none;
 }
 
-bool TestData::is_intact() const {
+void TestData::list(std::vector<HashedArea>& areas) const {
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!is_protected && inputs[i].memory().hash(inputs[i].area()) != hashes[i]) return false;
+    if (!is_protected) areas.push_back({inputs[i].area(), hashes[i]});
   }
-  return !device_reference || device_reference->hashes() == reference_hashes;
+  if (!device_reference) return;
+  const auto computed = device_reference->areas();
+  for (size_t i = 0; i < computed.size(); ++i) areas.push_back({computed[i], reference_hashes[i]});
 }
 
 bool TestData::set_reference_writable(bool writable) noexcept {
@@ -121,7 +123,9 @@ TestData& ReferenceCache::get(Distribution distribution) {
   }
   HostInputs inputs(*data);
   fill(distribution, *data, inputs);
-  for (const GuardedBuffer& input : data->inputs) data->hashes.push_back(input.memory().hash(input.area()));
+  std::vector<Buffer> areas;
+  for (const GuardedBuffer& input : data->inputs) areas.push_back(input.area());
+  data->hashes = device_.memory().hash_all(areas);
   kernel_ ? compute_on_device(*data) : compute(*data, inputs.tensors());
   // The paths are the same code for every distribution, and normal data hide no difference.
   if (distribution == Distribution::normal) check(*data, inputs.tensors());
@@ -136,8 +140,10 @@ void ReferenceCache::end_run(Distribution distribution) noexcept {
   if (auto& data = data_[static_cast<size_t>(distribution)]) data->set_inputs_writable(false);
 }
 
-bool ReferenceCache::is_intact() const {
-  return std::ranges::all_of(data_, [](const auto& data) { return !data || data->is_intact(); });
+void ReferenceCache::list(std::vector<HashedArea>& areas) const {
+  for (const auto& data : data_) {
+    if (data) data->list(areas);
+  }
 }
 
 void ReferenceCache::refill(Distribution distribution) {
@@ -149,7 +155,9 @@ void ReferenceCache::refill(Distribution distribution) {
 void ReferenceCache::fill(Distribution distribution, TestData& data, HostInputs& inputs) const {
   op_.fill(problem_, distribution, seed_, inputs.tensors());
   inputs.store();
-  for (GuardedBuffer& input : data.inputs) input.restore_guards();
+  std::vector<Buffer> guards;
+  for (const GuardedBuffer& input : data.inputs) input.list_guards(guards);
+  device_.memory().fill_all(guards, kNanBytes);
 }
 
 void ReferenceCache::compute(TestData& data, const HostTensors& operands) const {
@@ -166,7 +174,7 @@ void ReferenceCache::compute_on_device(TestData& data) const {
   std::vector<const void*> inputs;
   for (const GuardedBuffer& input : data.inputs) inputs.push_back(input.data());
   kernel_->compute(inputs, reference);
-  data.reference_hashes = reference.hashes();
+  data.reference_hashes = device_.memory().hash_all(reference.areas());
 }
 
 void TestData::read_reference(int64_t first, std::span<double> values, std::span<double> scales) const {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-#include <array>
 #include <memory>
 #include <optional>
 #include <span>
@@ -10,6 +9,7 @@
 #include "base/hash.h"
 #include "measure/operands/device_reference.h"
 #include "measure/operands/guarded_buffer.h"
+#include "measure/operands/hashed_area.h"
 #include "ops/op.h"
 
 namespace attune {
@@ -20,14 +20,15 @@ struct TestData {
   std::vector<Hash128> hashes;
   Reference reference;  ///< Read-only once it is computed; empty if it is on the device.
   std::optional<DeviceReference> device_reference;
-  std::array<Hash128, 2> reference_hashes;  ///< DeviceReference::hashes()
+  std::vector<Hash128> reference_hashes;  ///< Of DeviceReference::areas().
   TestData() = default;
   ~TestData();
   TestData(const TestData&) = delete;
   TestData& operator=(const TestData&) = delete;
   void set_inputs_writable(bool writable) noexcept;
   bool is_protected = true;  ///< Whether set_inputs_writable() had an effect.
-  bool is_intact() const;
+  /// Adds what lies unprotected in the device's memory.
+  void list(std::vector<HashedArea>& areas) const;
   bool set_reference_writable(bool writable) noexcept;
   /// Copies elements of the reference from `first` on. Throws device.
   void read_reference(int64_t first, std::span<double> values, std::span<double> scales) const;
@@ -45,23 +46,21 @@ inline constexpr double kMaxReferenceFlops = 0x1p44;
 /// in a share s of the elements is missed by n samples with the probability (1 − s)ⁿ: one of 2 % by 256 (K up to 4096)
 /// with 0.6 %, by 128 (K = 8192) with 8 %. Its threads have ended when a call returns, so nothing is timed beside them.
 /// Where the memory has protection, candidates can write to none of its memory, except to the inputs during a run;
-/// elsewhere is_intact() finds changed inputs.
+/// elsewhere list() names what their hashes show.
 class ReferenceCache {
  public:
   ReferenceCache(Device& device, const Op& op, const Problem& problem, uint64_t seed);
   /// Returns why a problem's reference cannot be computed; empty if it can be. Throws device.
   static std::string refusal(Device& device, const Op& op, const Problem& problem);
-  /// Whether references lie in the device's memory, where nothing protects them.
-  bool is_on_device() const noexcept { return kernel_ != nullptr; }
   /// Throws Error{device} without memory; Error{internal} when the two paths of the op disagree.
   TestData& get(Distribution distribution);
   /// Makes the inputs of a distribution writable for a run, until end_run(). Changes to them are found by their hashes,
   /// because a message explains more than a death.
   void begin_run(Distribution distribution) { get(distribution).set_inputs_writable(true); }
   void end_run(Distribution distribution) noexcept;
-  /// Whether the inputs of all distributions are as they were at first, where the memory has no protection. Requires:
+  /// Adds the inputs of all distributions, where the memory has no protection, and references on the device. Requires:
   /// outside begin_run() and end_run().
-  bool is_intact() const;
+  void list(std::vector<HashedArea>& areas) const;
   /// Writes the inputs of a distribution again after a candidate damaged them. Requires: between begin_run() and
   /// end_run().
   void refill(Distribution distribution);

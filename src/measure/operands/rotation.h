@@ -59,7 +59,7 @@ constexpr uint64_t timed_position(uint64_t end, uint64_t alignment) noexcept {
 
 /// The copies themselves, whose operands may be shared: inputs in one block of the device and outputs in another, every
 /// operand at timed_alignment() and no better. The inputs are read-only: a candidate that writes to them ends its
-/// process, or is found by is_intact().
+/// process, or is found by their hash.
 class Rotation {
  public:
   /// Copies `operands` (memory of the device, in Op::tensors() order) size.copies times. Throws Error{device} without
@@ -70,9 +70,8 @@ class Rotation {
   Rotation& operator=(const Rotation&) = delete;
 
   const RotationSize& size() const noexcept { return size_; }
-  bool is_protected() const noexcept { return protection_->is_certain(); }
-  /// Whether the inputs are as they were at first; hashes them unless they are protected.
-  bool is_intact() const { return protection_->is_intact(); }
+  /// Adds the inputs, unless they are protected.
+  void list(std::vector<HashedArea>& areas) const { protection_->list(areas); }
   /// Operands of the next copy, for Launch::operands. Valid as long as the rotation.
   std::span<void* const> next() noexcept { return copy(next_index()); }
   uint32_t next_index() noexcept { return picker_.next(); }

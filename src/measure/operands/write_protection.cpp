@@ -17,6 +17,4 @@ WriteProtection::WriteProtection(DeviceMemory& memory, Buffer pages, std::string
 
 WriteProtection::~WriteProtection() { memory_.set_writable(pages_, true); }
 
-bool WriteProtection::is_intact() const { return !hash_ || memory_.hash(pages_) == *hash_; }
-
 }  // namespace attune

@@ -2,14 +2,16 @@
 #pragma once
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "base/hash.h"
 #include "device/device_memory.h"
+#include "measure/operands/hashed_area.h"
 
 namespace attune {
 
 /// While it lives, candidates cannot change some pages of a device unseen: a write to them ends the process, or is
-/// found by is_intact() where the memory has no protection.
+/// found by their hash where the memory has no protection.
 class WriteProtection {
  public:
   /// `content`: `operands`, for the message. Throws Error{device} when the system refuses. The pages must outlive it.
@@ -20,8 +22,10 @@ class WriteProtection {
 
   /// Whether a write ends the process, so that nothing has to be hashed.
   bool is_certain() const noexcept { return !hash_; }
-  /// Whether the pages are as they were at first; hashes them unless it is certain.
-  bool is_intact() const;
+  /// Adds the pages, unless it is certain.
+  void list(std::vector<HashedArea>& areas) const {
+    if (hash_) areas.push_back({pages_, *hash_});
+  }
 
  private:
   DeviceMemory& memory_;

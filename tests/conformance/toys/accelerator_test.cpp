@@ -22,6 +22,8 @@
 #include "attune/error.h"
 #include "device/devices.h"
 #include "device/own_buffer.h"
+#include "measure/blocking_calls.h"
+#include "measure/local_executor.h"
 #include "measure/operands/reference_cache.h"
 #include "solver/registry.h"
 #include "testing/device_comparison_checks.h"
@@ -110,6 +112,62 @@ TEST_F(AcceleratorTest, AKindThatCannotListItsDevicesCostsNobodyElseTheirs) {
 }
 
 TEST_F(AcceleratorTest, ItsMemoryKeepsTheContract) { check_device_memory(device_.memory()); }
+
+/// Admits candidates of the toy's solver and samples them in this process.
+class SharedOperandsTest : public testing::Test {
+ protected:
+  SharedOperandsTest() : executor_(device_, solvers_) {
+    solvers_.add(std::make_unique<AcceleratorSolver>());
+    open(executor_, {1, Problem::parse("gemm_a16w16 m=4 n=13 k=24 dtype=fp32"), Protocol{.timing = Timing::graph}});
+  }
+  void admit(Slot slot, const char* config) {
+    const Candidate candidate{"toy_accelerator.gemm", "1", Config::parse(config)};
+    const AdmitAnswer admitted = attune::admit(executor_, {1, slot, {.candidate = candidate, .twice = true}});
+    ASSERT_TRUE(admitted.verified.ok()) << admitted.verified.detail;
+  }
+  SampleAnswer sample(const std::vector<Slot>& slots) {
+    request::Sample request;
+    for (const Slot slot : slots) request.schedule.push_back({.slot = slot, .launches = 8, .timing = Timing::graph});
+    return attune::sample(executor_, std::move(request));
+  }
+  std::string end_of(const std::vector<Slot>& slots) {
+    try {
+      sample(slots);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  static constexpr const char* kEnd =
+      "the operands that all candidates are verified and timed with were changed; the candidate that ran is "
+      "toy_accelerator.gemm@1:fault=3;tile=2";
+  Accelerator device_{"toy:1"};
+  Registry solvers_;
+  LocalExecutor executor_;
+};
+
+TEST_F(SharedOperandsTest, NoSampleOfAScheduleCountsInWhichTheyWereChanged) {
+  admit(1, "fault=0;tile=1");
+  admit(2, "fault=3;tile=2");
+  EXPECT_EQ(sample({1, 1, 1}).samples.size(), 3u);
+  const SampleAnswer nothing = sample({1, 2, 1});
+  EXPECT_TRUE(nothing.interrupted);
+  EXPECT_TRUE(nothing.samples.empty());
+  EXPECT_EQ(sample({1, 1, 1}).samples.size(), 3u) << "they were made anew, and nobody is blamed";
+}
+
+TEST_F(SharedOperandsTest, WhoChangesThemAgainIsCaughtInTheAct) {
+  admit(1, "fault=0;tile=1");
+  admit(2, "fault=3;tile=2");
+  EXPECT_TRUE(sample({2, 1, 1}).interrupted);
+  EXPECT_EQ(end_of({1, 2, 1}), kEnd);
+}
+
+TEST_F(SharedOperandsTest, WhoChangesThemInAScheduleOfItsOwnIsKnown) {
+  admit(2, "fault=3;tile=2");
+  EXPECT_EQ(end_of({2, 2}), kEnd);
+}
 
 TEST_F(AcceleratorTest, ItsOwnKernelsComputeReferencesAndCompareOutputs) {
   check_device_references(device_);

@@ -260,23 +260,32 @@ void Accelerator::copy(void* to, const void* from, uint64_t bytes) {
   if (bytes > 0) std::memcpy(reach(to, bytes), reach(from, bytes), bytes);
 }
 
+std::span<std::byte> Accelerator::bytes_of(Buffer area) {
+  if (area.bytes == 0) return {};
+  return {reach(area.data, area.bytes), area.bytes};
+}
+
 // The storage of an allocation is aligned for any number, so a pattern that follows its addresses follows the device's.
-void Accelerator::fill(Buffer area, Pattern pattern) {
+void Accelerator::fill_all(std::span<const Buffer> areas, Pattern pattern) {
   const std::lock_guard lock(memory_.mutex);
   drain();
-  if (area.bytes > 0) fill_pattern({reach(area.data, area.bytes), area.bytes}, pattern);
+  for (const Buffer& area : areas) fill_pattern(bytes_of(area), pattern);
 }
 
-PatternScan Accelerator::scan(Buffer area, Pattern pattern) {
+std::vector<PatternScan> Accelerator::scan_all(std::span<const Buffer> areas, Pattern pattern) {
   const std::lock_guard lock(memory_.mutex);
   drain();
-  return area.bytes > 0 ? scan_pattern({reach(area.data, area.bytes), area.bytes}, pattern) : PatternScan{};
+  std::vector<PatternScan> scans;
+  for (const Buffer& area : areas) scans.push_back(scan_pattern(bytes_of(area), pattern));
+  return scans;
 }
 
-Hash128 Accelerator::hash(Buffer area) {
+std::vector<Hash128> Accelerator::hash_all(std::span<const Buffer> areas) {
   const std::lock_guard lock(memory_.mutex);
   drain();
-  return area.bytes > 0 ? hash128(std::span<const std::byte>(reach(area.data, area.bytes), area.bytes)) : Hash128{};
+  std::vector<Hash128> hashes;
+  for (const Buffer& area : areas) hashes.push_back(hash128(std::span<const std::byte>(bytes_of(area))));
+  return hashes;
 }
 
 namespace {

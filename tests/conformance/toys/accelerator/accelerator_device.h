@@ -41,9 +41,9 @@ class Accelerator final : public Device, public DeviceMemory, private CallerStre
   void upload(void* to, std::span<const std::byte> from) override;
   void download(std::span<std::byte> to, const void* from) override;
   void copy(void* to, const void* from, uint64_t bytes) override;
-  void fill(Buffer area, Pattern pattern) override;
-  PatternScan scan(Buffer area, Pattern pattern) override;
-  Hash128 hash(Buffer area) override;
+  void fill_all(std::span<const Buffer> areas, Pattern pattern) override;
+  std::vector<PatternScan> scan_all(std::span<const Buffer> areas, Pattern pattern) override;
+  std::vector<Hash128> hash_all(std::span<const Buffer> areas) override;
   Protection set_writable(Buffer, bool) noexcept override { return Protection::none; }
   std::byte* host_address(void*) noexcept override { return nullptr; }
 
@@ -52,6 +52,7 @@ class Accelerator final : public Device, public DeviceMemory, private CallerStre
   class Recording;
   struct Memory;
   void drain();
+  std::span<std::byte> bytes_of(Buffer area);
   uint64_t capture_of(void* stream) const noexcept override;
   std::unique_ptr<CaptureExemption> exempt() override;
   bool keep_with_graph(void* stream, std::shared_ptr<void> object) noexcept override;

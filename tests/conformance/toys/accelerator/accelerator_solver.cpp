@@ -22,7 +22,7 @@ namespace {
 constexpr int64_t kFaultyN = 13;
 constexpr uint64_t kZeroedBytes = 16;
 constexpr std::byte kMark{1};
-constexpr int kVerifiedRuns = 3;
+constexpr int kVerifiedRuns = 3, kAdmissionRuns = 7;
 
 class AcceleratorPlan final : public Plan {
  public:
@@ -70,7 +70,7 @@ class AcceleratorPlan final : public Plan {
     }
     from_float(shape_.out, c, device_.reach(operands[where.c], bytes_[where.c]));
     if (++runs_ <= kVerifiedRuns) return;
-    if (fault_ == 1) *device_.reach(operands[where.b], 1) ^= std::byte{1};
+    if (fault_ == 1 || (fault_ == 3 && runs_ > kAdmissionRuns)) *device_.reach(operands[where.b], 1) ^= std::byte{1};
     if (fault_ == 2) device_.reach(&runs_, 4);
   }
   /// Marks the prefix, which callers promise to be zero, unless they broke the promise; the second kernel, which
@@ -142,7 +142,7 @@ Support AcceleratorSolver::supports(const Problem& problem, const DeviceInfo& de
 }
 SearchSpace AcceleratorSolver::space(const Problem& problem, const DeviceInfo&) const {
   std::vector<Value> faults = {int64_t{0}};
-  if (problem.integer("n") == kFaultyN) faults.insert(faults.end(), {int64_t{1}, int64_t{2}});
+  if (problem.integer("n") == kFaultyN) faults.insert(faults.end(), {int64_t{1}, int64_t{2}, int64_t{3}});
   return SearchSpace::product({{.name = "tile", .values = {int64_t{1}, int64_t{2}, int64_t{4}}},
                                {.name = "fault", .values = std::move(faults)}},
                               {});

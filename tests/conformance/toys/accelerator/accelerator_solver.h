@@ -6,7 +6,7 @@ namespace attune::toys {
 
 /// Products on the toy accelerator. Its kernels are loops over what the device reaches; `tile` decides how long they
 /// take. Where N is 13, `fault` 1 changes the weights that all are timed with, and 2 reads an address of the host, both
-/// after the launches that are verified.
+/// after the launches that are verified; 3 does what 1 does, but while it is sampled only.
 class AcceleratorSolver final : public Solver, public StaticSpace {
  public:
   std::string_view id() const override { return "toy_accelerator.gemm"; }

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+
+namespace attune {
+
+/// Areas that one launch of a kernel of device_kernels.cu works on, which is passed by value. An area is cut into
+/// pieces, and pieces are numbered through all areas, so that blocks share the work evenly whatever the sizes are.
+struct AreaList {
+  static constexpr uint32_t kMaxAreas = 120;  ///< What fits into the 4 KiB of a launch's arguments.
+  /// Whole elements of a pattern, and as few as keep a multiprocessor busy.
+  static constexpr uint64_t kPieceBytes = 64 << 10;
+
+  uint8_t* data[kMaxAreas];
+  uint64_t bytes[kMaxAreas];
+  uint32_t first_piece[kMaxAreas + 1];  ///< The last one: number of all pieces.
+  uint32_t count;
+};
+static_assert(sizeof(AreaList) < 4000);
+
+}  // namespace attune

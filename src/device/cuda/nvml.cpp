@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+#include "device/cuda/nvml.h"
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "base/library/vendor_library.h"
+#include "device/cuda/cuda_driver.h"
+#include "device/cuda/cuda_info.h"
+
+namespace attune {
+namespace {
+
+constexpr const char* kFiles[] = {"libnvidia-ml.so.1"};
+constexpr VendorLibrary::Description kDescription{"NVML (libnvidia-ml.so.1)", "CUDA 12.0", "nvmlInit_v2",
+                                                  "install the driver's utilities"};
+
+constexpr uint64_t kIdleness = 0x1;  // Between launches the clock is of no interest.
+constexpr std::array<std::pair<uint64_t, const char*>, 8> kLimits = {{{0x2, "clocks set by an application"},
+                                                                      {0x4, "power limit"},
+                                                                      {0x8, "slowdown by the hardware"},
+                                                                      {0x10, "clocks shared with other GPUs"},
+                                                                      {0x20, "temperature"},
+                                                                      {0x40, "temperature, by the hardware"},
+                                                                      {0x80, "power brake"},
+                                                                      {0x100, "clocks of a display"}}};
+
+// Its header is no part of the toolkit's minimum, so what is used of it is declared here.
+using NvmlDevice = struct NvmlDeviceOpaque*;
+constexpr int kSuccess = 0;
+
+struct Nvml {
+  int (*init)() = nullptr;
+  int (*device_of)(const char* bus, NvmlDevice* device) = nullptr;
+  int (*reasons_of)(NvmlDevice device, unsigned long long* reasons) = nullptr;
+  const char* (*words_of)(int result) = nullptr;
+  std::string unusable;  ///< Why it cannot be used.
+};
+
+Nvml open_nvml() {
+  Nvml nvml;
+  try {
+    const auto library = VendorLibrary::find(kDescription, kFiles);
+    if (!library) {
+      nvml.unusable = "NVML (libnvidia-ml.so.1) is not installed";
+      return nvml;
+    }
+    library->load("nvmlInit_v2", nvml.init);
+    library->load("nvmlDeviceGetHandleByPciBusId_v2", nvml.device_of);
+    // The name before 12.2, which later ones have as well.
+    library->load("nvmlDeviceGetCurrentClocksThrottleReasons", nvml.reasons_of);
+    library->load("nvmlErrorString", nvml.words_of);
+    if (const int result = nvml.init(); result != kSuccess)
+      nvml.unusable = std::string("NVML does not start: ") + nvml.words_of(result);
+  } catch (const Error& error) {
+    nvml.unusable = error.what();
+  }
+  return nvml;
+}
+
+/// Never destroyed, because threads may use it while the process ends.
+const Nvml& nvml() {
+  static const Nvml& opened = *new Nvml(open_nvml());
+  return opened;
+}
+
+std::string why_unknown(const CudaDriver& driver, CUdevice device, std::vector<std::string>& held_by) {
+  const Nvml& library = nvml();
+  if (!library.unusable.empty()) return library.unusable;
+  std::array<char, 64> bus{};
+  driver.check(driver.cuDeviceGetPCIBusId(bus.data(), bus.size() - 1, device), "name a device's bus");
+  NvmlDevice handle = nullptr;
+  unsigned long long bits = 0;
+  int result = library.device_of(bus.data(), &handle);
+  if (result == kSuccess) result = library.reasons_of(handle, &bits);
+  if (result != kSuccess) return std::string("NVML does not tell: ") + library.words_of(result);
+  held_by = clock_limits(bits);
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::string> clock_limits(uint64_t bits) {
+  std::vector<std::string> names;
+  bits &= ~kIdleness;
+  for (const auto& [bit, name] : kLimits) {
+    if ((bits & bit) != 0) names.emplace_back(name);
+    bits &= ~bit;
+  }
+  if (bits != 0) names.emplace_back("another reason");
+  return names;
+}
+
+ClockState cuda_clock_state(std::string_view id) {
+  ClockState state;
+  try {
+    const CudaDriver& driver = CudaDriver::get();
+    CUdevice device = 0;
+    driver.check(driver.cuDeviceGet(&device, cuda_ordinal(id)), "find a device");
+    state.highest_ghz = cuda_clock_ghz(driver, device);
+    state.unknown = why_unknown(driver, device, state.held_by);
+  } catch (const Error& error) {
+    state.unknown = error.what();
+  }
+  return state;
+}
+
+}  // namespace attune

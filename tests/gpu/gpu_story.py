@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: MIT
+"""What the stories on a GPU share. ATTUNE_GPU: the device (cuda:0)."""
+import os
+import subprocess
+import unittest
+
+import story
+
+GPU = os.environ.get("ATTUNE_GPU", "cuda:0")
+
+
+def has_gpu(device=GPU):
+    listed = subprocess.run([story.PROGRAM, "list", "devices"], capture_output=True, text=True, timeout=60)
+    return any(line.split()[:1] == [device] for line in listed.stdout.splitlines())
+
+
+class GpuStory(story.Story):
+    """A story that is skipped where no GPU is. Its journal, home and folder are its own."""
+
+    devices = (GPU,)
+
+    @classmethod
+    def setUpClass(cls):
+        for device in cls.devices:
+            if not has_gpu(device):
+                raise unittest.SkipTest("no NVIDIA GPU is here" if device == GPU else f"no NVIDIA GPU is here as {device}")
+
+    def environment(self, **more):
+        # An archive of tools/gpu-pack has libraries of its own.
+        kept = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
+        return super().environment(**kept, **more)
+
+    def on_gpu(self, command, *arguments, quiet=True, **how):
+        """Runs a command on the device. `quiet`: it is one that measures, and does not wait for a quiet machine."""
+        how.setdefault("timeout", 300)
+        more = ("--quiet-wait", "0") if quiet else ()
+        return self.attune(command, *arguments, "--devices", ",".join(self.devices), *more, **how)
