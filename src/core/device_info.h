@@ -28,7 +28,9 @@ struct DeviceInfo {
   /// By the name of the data type that is multiplied (Work::arithmetic), in GFLOP/s: an upper bound of the rate of
   /// every right kernel, those included that widen the operands first. Read with peak_of().
   std::map<std::string, double> peak_gflops;
-  double bandwidth_gbs = 0;  ///< Read bandwidth for a working set that exceeds the caches; 0 if not measured.
+  /// Read bandwidth for a working set that exceeds the caches: measured on a host, the memory's highest rate on a GPU;
+  /// 0 if not known.
+  double bandwidth_gbs = 0;
 
   /// The instruction sets that `gfx` states or implies. Cheap.
   InstructionSets instruction_sets() const noexcept { return InstructionSets::of(gfx); }

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "device/device_kind.h"
 #include "device/devices.h"
-#include "device/near_cores.h"
+#include "worker/near_cores.h"
 #include "solver/registry.h"
 
 extern char** environ;

@@ -64,7 +64,14 @@ DeviceInfo cuda_device_info(const CudaDriver& driver, int ordinal) {
                 {"unit_registers", of(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR)},
                 {"unit_threads", of(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)}};
   info.peak_gflops = cuda_peak_gflops({major, minor, info.num_units, cuda_clock_ghz(driver, device)});
+  info.bandwidth_gbs = cuda_peak_bandwidth_gbs(of(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE),
+                                               of(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH));
   return info;
+}
+
+double cuda_peak_bandwidth_gbs(int64_t clock_khz, int64_t bus_bits) {
+  return static_cast<double>(std::max<int64_t>(clock_khz, 0)) * static_cast<double>(std::max<int64_t>(bus_bits, 0)) *
+         2 / 8 / 1e6;
 }
 
 std::map<std::string, double> cuda_peak_gflops(const CudaRates& rates) {

@@ -33,5 +33,8 @@ struct CudaRates {
 /// Dense multiplications and additions by data type, in GFLOP/s, at the highest clock. fp32 counts the plain units,
 /// because a product in tf32 is less precise than one in fp32. Empty for an architecture that is not known.
 std::map<std::string, double> cuda_peak_gflops(const CudaRates& rates);
+/// The memory's highest rate in GB/s: two transfers in a cycle of its clock, in kHz, on a bus of so many bits. 0 where
+/// the driver tells none.
+double cuda_peak_bandwidth_gbs(int64_t clock_khz, int64_t bus_bits);
 
 }  // namespace attune

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "device/near_cores.h"
+#include "worker/near_cores.h"
 
 #include <algorithm>
 #include <cctype>

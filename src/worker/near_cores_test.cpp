@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "device/near_cores.h"
+#include "worker/near_cores.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
