@@ -21,6 +21,10 @@ class Announcer {
   /// Nothing that this process measures counts any more, because its device no longer works or a candidate changed what
   /// all are timed with. In a worker it ends the process, while the last slot is still announced.
   virtual void end_worker(const std::string& why) noexcept = 0;
+  /// Whether the request that is worked on was given up, so that its next step need not begin. Asked between steps, and
+  /// ten times a second in those that take long and are nobody's. False (the default): nobody can, as in a worker,
+  /// which is ended instead.
+  virtual bool is_stopped() { return false; }
 };
 
 }  // namespace attune

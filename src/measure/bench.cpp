@@ -33,6 +33,11 @@ void check_limit(Clock::time_point start, Milliseconds limit) {
   }
 }
 
+std::function<bool()> stop_of(Announcer* announcer) {
+  if (announcer == nullptr) return {};
+  return [announcer] { return announcer->is_stopped(); };
+}
+
 double tensor_bytes(const TensorSpec& spec) {
   double bytes = bits(spec.dtype) / 8.0;
   for (const int64_t extent : spec.shape) bytes *= static_cast<double>(extent);
@@ -61,7 +66,7 @@ Bench::Bench(Device& device, const Op& op, const Problem& problem, const Protoco
       protocol_(protocol),
       specs_(op.tensors(problem)),
       stream_(device.open_stream()),
-      references_(device, op, problem, protocol.seed),
+      references_(device, op, problem, protocol.seed, stop_of(announcer)),
       verification_(device, op, problem, references_) {
   // Filled once and copied from there. The outputs start zeroed; every launch writes them whole.
   std::vector<OwnBuffer> filled;

@@ -8,7 +8,7 @@
 namespace attune {
 namespace {
 
-constexpr int kTickMs = 1000;
+constexpr int kTickMs = 500;  // A whole second would leave none for what comes between two ticks.
 
 /// Lets an executor tick while it waits for a fresh worker, until the call returns.
 class TickingCall {

@@ -68,7 +68,8 @@ TEST(BlockingCalls, TickOnceASecondAtLeastWhileNothingHappens) {
     if (++num_ticks == 2) executor.finish(RecycleAnswer{});
     return false;
   });
-  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(1500));
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(1))
+      << "the wait itself leaves time for others";
   EXPECT_LT(executor.num_takes, 5) << "it sleeps meanwhile";
 }
 

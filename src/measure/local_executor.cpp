@@ -37,20 +37,25 @@ class CandidateScope {
 }  // namespace
 
 LocalExecutor::LocalExecutor(Device& device, const Registry& registry, Announcer* announcer)
-    : device_(device), registry_(registry), announcer_(announcer), solvers_(device, registry, announcer) {}
+    : device_(device), registry_(registry), steps_(announcer), solvers_(device, registry, &steps_) {}
 LocalExecutor::~LocalExecutor() = default;
 
 void LocalExecutor::begin(Request request) {
   ATTUNE_CHECK(!request_, "an executor does one request at a time");
   request_ = std::move(request);
   is_aborted_ = false;
+  steps_.begin_request();
 }
 
 std::optional<Answer> LocalExecutor::take() {
   if (!request_) return std::nullopt;
   const Request request = *std::exchange(request_, std::nullopt);
   if (is_aborted_) return cancelled(request, epoch_);
-  return std::visit([this](const auto& one) -> Answer { return answer(one); }, request);
+  Answer answer = std::visit([this](const auto& one) -> Answer { return this->answer(one); }, request);
+  if (!steps_.is_stopped()) return answer;
+  if (const auto* open = std::get_if<request::Open>(&request)) close(open->id);
+  if (const auto* admit = std::get_if<request::Admit>(&request)) drop(admit->slot);
+  return cancelled(request, epoch_);
 }
 
 void LocalExecutor::drop(Slot slot) {
@@ -60,13 +65,12 @@ void LocalExecutor::drop(Slot slot) {
   announce(0, {});
 }
 
-void LocalExecutor::announce(Slot slot, Milliseconds limit) {
-  if (announcer_ != nullptr) announcer_->announce(slot, limit);
-}
+void LocalExecutor::announce(Slot slot, Milliseconds limit) { steps_.announce(slot, limit); }
 
 /// Returns the outcome of one step. A device that does not work afterwards ends the process or throws device, while the
 /// slot of the step, if it has one, is still announced.
 Outcome LocalExecutor::evaluate_step(Step step, const std::function<Finding()>& work) {
+  if (steps_.is_stopped()) return {.status = Status::cancelled, .detail = "the request was stopped"};
   Outcome outcome = evaluate(step, work);
   check_device(outcome.detail);
   return outcome;
@@ -96,7 +100,7 @@ bool LocalExecutor::are_operands_intact() const {
 
 /// Ends all work of this process, while the slot that is to blame is announced.
 void LocalExecutor::give_up(const std::string& why) {
-  if (announcer_ != nullptr) announcer_->end_worker(why);
+  steps_.end_worker(why);
   fail(ErrorCode::device, "{}{}", why, running_ == nullptr ? "" : "; the candidate that ran is " + running_->name());
 }
 
@@ -225,7 +229,7 @@ bool LocalExecutor::make_bench(OpenProblem& open_problem, bool references) {
   open_problem.broken = evaluate_step(Step::memory, [&]() -> Finding {
     if (!open_problem.bench) {
       open_problem.bench = std::make_unique<Bench>(device_, op_of(open_problem.problem), open_problem.problem,
-                                                   open_problem.protocol, announcer_);
+                                                   open_problem.protocol, &steps_);
     }
     if (references) open_problem.bench->prepare_references();
     return {};
@@ -356,6 +360,7 @@ SampleAnswer LocalExecutor::take_turns(const std::vector<Turn>& schedule, bool c
   SampleAnswer answer{.epoch = epoch_};
   std::set<Slot> failed;
   for (const Turn& turn : schedule) {
+    if (steps_.is_stopped()) break;
     if (failed.contains(turn.slot)) continue;
     OpenProblem* open_problem = open_problem_of(turn.slot);
     if (open_problem == nullptr) {  // not restored, or was never admitted

@@ -11,6 +11,7 @@
 #include "measure/executor.h"
 #include "measure/opened_solvers.h"
 #include "measure/sealed_binaries.h"
+#include "measure/step_ticks.h"
 #include "solver/registry.h"
 
 namespace attune {
@@ -20,7 +21,8 @@ namespace attune {
 /// candidate that ends after its deadline is `timed_out`. A recycle frees all plans, benches and opened libraries, and
 /// makes them anew. A problem is refused (OpenAnswer::refused) when memory does not suffice or when it is invalid, and
 /// told to wait (OpenAnswer::busy) when as many are open as the kind of device allows. SampleAnswer holds the turns
-/// that count: those of a slot that failed are excluded.
+/// that count: those of a slot that failed are excluded. The tick is called between steps, of which a launch, a turn
+/// and an opened library are the smallest, and beside references; a request that it stops ends at its next step.
 ///
 /// No result leaves it that another candidate could have falsified. Where memory has no protection, what all candidates
 /// share is hashed before an admission is answered, and before a schedule is. If the turns of several candidates
@@ -41,6 +43,7 @@ class LocalExecutor final : public Executor {
   void close(ProblemId id) override;
   void drop(Slot slot) override;
   void abort() override { is_aborted_ = true; }
+  void set_tick(Tick tick) override { steps_.set(std::move(tick)); }
 
  private:
   struct OpenProblem {
@@ -81,14 +84,14 @@ class LocalExecutor final : public Executor {
 
   Device& device_;
   const Registry& registry_;
-  Announcer* announcer_;
+  StepTicks steps_;
   SealedBinaries binaries_;
   OpenedSolvers solvers_;  ///< Before the problems, whose plans they must outlive.
   std::map<ProblemId, OpenProblem> open_;
   uint32_t epoch_ = 0;            ///< Number of recycles.
   std::map<Slot, Outcome> lost_;  ///< Slots that were not restored, until a schedule names them.
   std::optional<Request> request_;
-  bool is_aborted_ = false;             ///< Whether the request is only to be cancelled.
+  bool is_aborted_ = false;             ///< Whether the request was aborted before take().
   bool checks_each_turn_ = false;       ///< Whether a candidate of a schedule changed operands before.
   const Candidate* running_ = nullptr;  ///< The candidate that runs or is freed; null: none.
 };

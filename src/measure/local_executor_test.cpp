@@ -8,6 +8,7 @@
 #include <new>
 #include <set>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "device/fake/fake_device.h"
@@ -28,8 +29,9 @@ class PlantedSolver final : public Solver {
  public:
   /// `at_end`: called when a plan is freed.
   explicit PlantedSolver(std::string id = "planted.gemm", int* opened = nullptr,
-                         const std::function<void()>* at_end = nullptr, std::vector<void*>* weights = nullptr)
-      : id_(std::move(id)), opened_(opened), at_end_(at_end), weights_(weights) {}
+                         const std::function<void()>* at_end = nullptr, std::vector<void*>* weights = nullptr,
+                         const std::function<void()>* on_run = nullptr)
+      : id_(std::move(id)), opened_(opened), at_end_(at_end), weights_(weights), on_run_(on_run) {}
   std::string_view id() const override { return id_; }
   std::string_view version() const override { return "1"; }
   std::string_view title() const override { return "planted faults"; }
@@ -39,14 +41,15 @@ class PlantedSolver final : public Solver {
   std::unique_ptr<Backend> open(Device& device) const override {
     if (opened_ != nullptr) ++*opened_;
     if (id_ == "absent.gemm") fail(ErrorCode::unavailable, "the planted library is absent");
-    return std::make_unique<PlantedBackend>(id_, dynamic_cast<FakeDevice&>(device), at_end_, weights_);
+    return std::make_unique<PlantedBackend>(id_, dynamic_cast<FakeDevice&>(device), at_end_, weights_, on_run_);
   }
 
  private:
   class PlantedBackend final : public Backend {
    public:
-    PlantedBackend(std::string id, FakeDevice& device, const std::function<void()>* at_end, std::vector<void*>* weights)
-        : id_(std::move(id)), device_(device), at_end_(at_end), weights_(weights) {}
+    PlantedBackend(std::string id, FakeDevice& device, const std::function<void()>* at_end, std::vector<void*>* weights,
+                   const std::function<void()>* on_run)
+        : id_(std::move(id)), device_(device), at_end_(at_end), weights_(weights), on_run_(on_run) {}
     Versions versions() const override { return {{id_, "1+7"}}; }
     SearchSpace space(const Problem&) override {
       std::vector<Config> rows;
@@ -70,8 +73,10 @@ class PlantedSolver final : public Solver {
       const std::shared_ptr<void> life(nullptr, [at_end = at_end_](void*) {
         if (at_end != nullptr && *at_end) (*at_end)();
       });
-      auto plan =
-          std::make_unique<PlantedGemm>(GemmShape::of(problem), fault, [this, life, us] { device_.advance_us(us); });
+      auto plan = std::make_unique<PlantedGemm>(GemmShape::of(problem), fault, [this, life, us] {
+        device_.advance_us(us);
+        if (on_run_ != nullptr && *on_run_) (*on_run_)();
+      });
       plan->declare().capturable = config.has("claims");
       if (config.has("workspace")) plan->declare().workspace_bytes = static_cast<uint64_t>(config.integer("workspace"));
       return plan;
@@ -82,17 +87,19 @@ class PlantedSolver final : public Solver {
     FakeDevice& device_;
     const std::function<void()>* at_end_;
     std::vector<void*>* weights_;
+    const std::function<void()>* on_run_;
   };
   std::string id_;
   int* opened_;
   const std::function<void()>* at_end_;
   std::vector<void*>* weights_;
+  const std::function<void()>* on_run_;
 };
 
 class LocalExecutorTest : public ::testing::Test {
  protected:
   LocalExecutorTest() {
-    registry_.add(std::make_unique<PlantedSolver>("planted.gemm", &opened_, &at_end_, &weights_));
+    registry_.add(std::make_unique<PlantedSolver>("planted.gemm", &opened_, &at_end_, &weights_, &on_run_));
     registry_.add(std::make_unique<PlantedSolver>("absent.gemm"));
     registry_.add_unavailable("gone.gemm", "a module that did not open", "libgone.so: cannot open shared object file");
   }
@@ -111,7 +118,7 @@ class LocalExecutorTest : public ::testing::Test {
   SampleAnswer sample(std::vector<Turn> schedule) { return attune::sample(*executor_, {std::move(schedule)}); }
 
   int opened_ = 0;
-  std::function<void()> at_end_;
+  std::function<void()> at_end_, on_run_;
   std::vector<void*> weights_;  ///< Read by the launches of an EnqueuedGemm.
   Registry registry_;
   std::unique_ptr<FakeDevice> device_;
@@ -427,6 +434,50 @@ TEST_F(LocalExecutorTest, AnAbortedRequestIsAnsweredWithoutBeingDone) {
   EXPECT_EQ(device_->memory().allocated_bytes(), 0u);
   executor_->abort();  // nothing is outstanding
   EXPECT_TRUE(admit(1, "fault=none;us=5").verified.ok()) << "the problem is still open";
+}
+
+/// Without a blocking call, which ticks once more before the request.
+TEST_F(LocalExecutorTest, TicksBetweenStepsAndStopsAtTheNextOne) {
+  start();
+  open(1);
+  on_run_ = [] { std::this_thread::sleep_for(std::chrono::milliseconds(30)); };
+  int num_ticks = 0, last = -1;
+  const Tick tick = [&] { return ++num_ticks == last; };
+  executor_->set_tick(tick);
+  const auto take = [&](Request request) {
+    executor_->begin(std::move(request));
+    return executor_->take().value();
+  };
+  const Admission admission{.candidate = {"planted.gemm", "1+7", Config::parse("fault=none;us=5")}};
+  EXPECT_TRUE(std::get<AdmitAnswer>(take(request::Admit{1, 1, admission})).verified.ok());
+  EXPECT_GE(num_ticks, 1) << "of four launches at least";
+  num_ticks = 0;
+  const std::vector<Turn> schedule(5, {.slot = 1});
+  EXPECT_EQ(std::get<SampleAnswer>(take(request::Sample{schedule})).turns.size(), 5u);
+  EXPECT_GE(num_ticks, 2) << "of five turns of two launches";
+
+  num_ticks = 0;
+  last = 1;
+  const auto sampled = std::get<SampleAnswer>(take(request::Sample{schedule}));
+  EXPECT_TRUE(sampled.interrupted && sampled.is_cancelled);
+  EXPECT_EQ(num_ticks, 1) << "no turn after it";
+  num_ticks = 0;
+  EXPECT_EQ(std::get<AdmitAnswer>(take(request::Admit{1, 2, admission})).verified.status, Status::cancelled);
+  executor_->set_tick({});
+  EXPECT_TRUE(sample({{.slot = 2}}).turns.empty()) << "it was not admitted";
+  EXPECT_EQ(sample({{.slot = 1}}).turns.size(), 1u) << "the other still is";
+}
+
+TEST_F(LocalExecutorTest, AProblemWhoseOpeningIsStoppedIsNotOpen) {
+  start();
+  executor_->set_tick([] { return true; });
+  executor_->begin(request::Open{1, Problem::parse("gemm_a16w16 m=20 n=40 k=64 dtype=fp32"), {}, {}});
+  std::this_thread::sleep_for(std::chrono::milliseconds(105));
+  EXPECT_EQ(std::get<OpenAnswer>(executor_->take().value()).refused, "the run was stopped");
+  EXPECT_EQ(opened_, 0) << "no library was";
+  executor_->set_tick({});
+  open(2);
+  EXPECT_FALSE(open(3).busy) << "the stopped one takes no place";
 }
 
 TEST_F(LocalExecutorTest, WhatItThrowsEndsTheRequest) {

@@ -63,6 +63,7 @@ OpenedSolvers::OpenedSolvers(Device& device, const Registry& registry, Announcer
 std::vector<Contender> OpenedSolvers::contenders(const Problem& problem, const Candidates* candidates) {
   std::vector<Contender> all;
   for (const SolverEntry& entry : registry_.entries()) {
+    if (announcer_ != nullptr && announcer_->is_stopped()) break;
     const auto place = static_cast<uint32_t>(all.size());
     if (announcer_ != nullptr) announcer_->announce(kLibrarySlots + place, kLibraryLimit);
     const auto skipped = skipped_.find(place);

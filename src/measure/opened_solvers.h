@@ -31,7 +31,8 @@ class OpenedSolvers {
   void skip(std::map<uint32_t, std::string> solvers) { skipped_ = std::move(solvers); }
 
   /// Returns every solver's report for a problem, in the registry's order. A solver that cannot be opened or asked does
-  /// not support it. `candidates`: see request::Open.
+  /// not support it. `candidates`: see request::Open. If the announcer says that the request is stopped, the rest is
+  /// left out.
   std::vector<Contender> contenders(const Problem& problem, const Candidates* candidates = nullptr);
   /// The same for one solver, without an announcement.
   Contender contender(const SolverEntry& entry, const Problem& problem, const Candidates* candidates = nullptr);

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <thread>
 
+#include "core/turn.h"
 #include "device/fake/fake_device.h"
 #include "testing/planted_gemm.h"
 
@@ -158,7 +160,11 @@ class ChangedGemm final : public Op {
   Problem normalise(const Problem& problem, const DeviceInfo& device) const override {
     return gemm_.normalise(problem, device);
   }
-  Work work(const Problem& problem) const override { return gemm_.work(problem); }
+  Work work(const Problem& problem) const override {
+    Work work = gemm_.work(problem);
+    if (pause.count() > 0) work.flops = 1e9;
+    return work;
+  }
   std::vector<TensorSpec> tensors(const Problem& problem) const override { return gemm_.tensors(problem); }
   void fill(const Problem& problem, Distribution distribution, uint64_t seed,
             const HostTensors& tensors) const override {
@@ -167,6 +173,7 @@ class ChangedGemm final : public Op {
   void reference(const Problem& problem, Path path, const HostTensors& tensors,
                  const ReferencePart& out) const override {
     gemm_.reference(problem, path, tensors, out);
+    if (path == Path::fast) std::this_thread::sleep_for(pause);
     if (path == Path::naive) num_naive += out.values.size();
     if (broken_path_ && path == Path::fast && out.rows.end == output_rows(problem)) out.values.back() += 1e-3;
   }
@@ -177,6 +184,7 @@ class ChangedGemm final : public Op {
     return tolerance;
   }
   mutable std::atomic<size_t> num_naive = 0;  ///< Elements computed by the naive path.
+  Milliseconds pause{0};                      ///< What a part of the reference takes; the op then states more work.
 
  private:
   bool broken_path_;
@@ -244,6 +252,25 @@ TEST(ReferenceCache, ChecksAllOfASmallReferenceAndSampledElementsOfALargeOne) {
   EXPECT_EQ(num_checked("gemm_a16w16 m=33 n=40 k=64 dtype=fp32"), 33u * 40);
   EXPECT_EQ(num_checked("gemm_a16w16 m=64 n=64 k=512 dtype=fp32"), 256u) << "the largest number of samples";
   EXPECT_EQ(num_checked("gemm_a16w16 m=16 n=16 k=16384 dtype=fp32"), 64u) << "their terms have a limit";
+}
+
+TEST(ReferenceCache, AsksWhetherToGoOnWhileALongReferenceIsComputed) {
+  int num_asked = 0, last = 1;
+  FakeDevice device;
+  ChangedGemm op(false);
+  op.pause = Milliseconds(120);
+  const auto rows = 256 * (std::thread::hardware_concurrency() + 1);  // one part more than threads
+  const auto problem = op.normalise(Problem::parse(fmt::format("gemm_a16w16 m={} n=1 k=1 dtype=fp32", rows)), {});
+  ReferenceCache references(device, op, problem, 7, [&] { return ++num_asked == last; });
+  try {
+    references.get(Distribution::normal);
+    FAIL() << "a part was left";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::unavailable);
+  }
+  last = 0;
+  EXPECT_EQ(references.get(Distribution::normal).reference.values.size(), rows) << "computed anew, and whole";
+  EXPECT_GE(num_asked, 2);
 }
 
 TEST(ReferenceCache, ChecksTheLastElementOfALargeReference) {

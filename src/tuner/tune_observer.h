@@ -17,7 +17,11 @@ class TuneObserver {
   /// Called once per problem, in the order in which they end.
   virtual void finished(const TuneResult& result) = 0;
   /// Called at least once a second while the run lasts, also while references are computed or compilers run; often more
-  /// frequently. For what changes with time: a display, a lease to renew.
+  /// frequently. For what changes with time: a display, a lease to renew, which should last several seconds. With
+  /// candidates in this process (LocalExecutor, `--isolation none`) it is called between their steps, because nothing
+  /// may run beside them: a launch, the opening of a library or the writing of operands that takes longer than a second
+  /// is a gap as long, and an interrupt waits for it. So does a journal that another program holds, as a vacuum of a
+  /// large one does for seconds.
   virtual void tick() {}
 };
 

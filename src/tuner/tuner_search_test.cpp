@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 
 #include "device/fake/fake_device.h"
 #include "measure/local_executor.h"
@@ -137,6 +138,88 @@ TEST_F(ToldByTheTuner, ALaterProblemBeginsWithTheCostsOfAnEarlierOne) {
   EXPECT_EQ(heard_[0]->task.costs.prepare_s, 0);
   EXPECT_GT(heard_[2]->task.costs.prepare_s, 0);
   EXPECT_GT(heard_[2]->task.costs.timing_s, 0);
+}
+
+/// Asks in the order of the space for as many configs as fit into a time of its own, by the costs that it knows.
+class WithinSeconds final : public Strategy {
+ public:
+  WithinSeconds(const SearchTask& task, double limit_s)
+      : domain_(task.domain), log_(task.costs), limit_s_(limit_s), order_(domain_, 1) {}
+  std::vector<uint64_t> ask(size_t max_count) override {
+    std::vector<uint64_t> asked;
+    while (asked.size() < max_count && !exhausted()) {
+      const auto index = order_.next();
+      if (!index) break;
+      asked.push_back(*index);
+      ++num_asked_;
+    }
+    return asked;
+  }
+  void tell(const Trial& trial) override { log_.add(trial); }
+  /// The first is asked for whatever it costs.
+  bool exhausted() const override {
+    const Costs each = log_.costs();
+    if (order_.exhausted()) return true;
+    return num_asked_ > 0 && static_cast<double>(num_asked_ + 1) * (each.prepare_s + each.timing_s) > limit_s_;
+  }
+
+ private:
+  Domain domain_;
+  TrialLog log_;
+  double limit_s_;
+  RandomOrder order_;
+  uint64_t num_asked_ = 0;
+};
+
+TEST_F(ToldByTheTuner, AStrategyCanSpendByWhatCandidatesCost) {
+  const auto num_told = [&](double share) {
+    size_t num_tried = 0;
+    Costs known;
+    options_.make_strategy = [&](const SearchTask& task, const StrategyOptions&) -> std::unique_ptr<Strategy> {
+      known = task.costs;
+      const double all_s = (known.prepare_s + known.timing_s) * static_cast<double>(task.space().size());
+      heard_.push_back(std::make_unique<Heard>(Heard{task, {}}));
+      return std::make_unique<Listener>(std::make_unique<WithinSeconds>(task, share * all_s), *heard_.back());
+    };
+    journal_ = open_memory_journal();
+    run({"gemm_a16w16 m=16 n=16 k=32 dtype=fp32", "gemm_a16w16 m=32 n=16 k=32 dtype=fp32",
+         "gemm_a16w16 m=48 n=16 k=32 dtype=fp32"});
+    EXPECT_GT(known.prepare_s, 0);
+    for (const auto& [index, trial] : heard_.at(2)->last) num_tried += trial.prepare_s > 0;
+    return num_tried;
+  };
+  const size_t few = num_told(0.2), many = num_told(5);
+  EXPECT_GT(few, 0u);
+  EXPECT_LT(2 * few, many) << "of a space that is cheap enough as a whole";
+}
+
+/// Lets the solver whose candidates cost least name the next one.
+class CheapestFirst final : public SolverAllocator {
+ public:
+  explicit CheapestFirst(std::vector<std::string>& chosen) : chosen_(chosen) {}
+  size_t next(std::span<const SolverState> solvers) override {
+    size_t best = solvers.size();
+    for (size_t i = 0; i < solvers.size(); ++i) {
+      if (!solvers[i].idle && (best == solvers.size() || cost_of(solvers[i]) < cost_of(solvers[best]))) best = i;
+    }
+    chosen_.push_back(solvers[best].solver);
+    return best;
+  }
+
+ private:
+  static double cost_of(const SolverState& state) {
+    const Costs costs = state.trials.costs();
+    return costs.prepare_s + costs.timing_s;
+  }
+  std::vector<std::string>& chosen_;
+};
+
+TEST_F(ToldByTheTuner, AnAllocatorCanDivideByWhatSolversCost) {
+  std::vector<std::string> chosen;
+  options_.make_allocator = [&] { return std::make_unique<CheapestFirst>(chosen); };
+  EXPECT_EQ(run({"gemm_a16w16 m=16 n=16 k=32 dtype=fp32"})[0].ending, Ending::decided);
+  EXPECT_EQ(std::set<std::string>(chosen.begin(), chosen.end()), std::set<std::string>{"fake.gemm"});
+  EXPECT_GT(chosen.size(), 10u) << "a question each";
 }
 
 }  // namespace

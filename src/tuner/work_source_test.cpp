@@ -131,6 +131,74 @@ TEST_F(WorkSourceTest, AProblemIsGivenUpAlone) {
   EXPECT_EQ(results[2].ending, Ending::decided);
 }
 
+/// A list that leases its problems: who does not renew a lease in time loses its problem.
+class LeasedList final : public WorkSource {
+ public:
+  LeasedList(std::vector<WorkItem> items, const DeviceInfo& device, double lease_s, std::function<double()> now_s)
+      : list_(std::move(items), device, false), lease_s_(lease_s), now_s_(std::move(now_s)) {}
+  std::optional<Task> take() override {
+    auto task = list_.take();
+    if (task) ends_s_[task->id] = now_s_() + lease_s_;
+    return task;
+  }
+  void done(ProblemId id, const TuneResult& result) override {
+    ends_s_.erase(id);
+    list_.done(id, result);
+  }
+  void give_back(ProblemId id) override {
+    ends_s_.erase(id);
+    list_.give_back(id);
+  }
+  bool is_lost(ProblemId id) override { return list_.is_lost(id) || now_s_() > ends_s_.at(id); }
+  Remaining remaining() override { return list_.remaining(); }
+  void renew() {
+    for (auto& [id, end_s] : ends_s_) end_s = now_s_() + lease_s_;
+  }
+  std::vector<TuneResult> take_results() { return list_.take_results(); }
+
+ private:
+  WorkList list_;
+  double lease_s_;
+  std::function<double()> now_s_;
+  std::map<ProblemId, double> ends_s_;
+};
+
+/// Renews the leases at each tick, until `until` has so many results.
+class RenewingObserver final : public TuneObserver {
+ public:
+  RenewingObserver(std::function<void()> renew, size_t until) : renew_(std::move(renew)), until_(until) {}
+  void progress(const Problem&, Phase, size_t) override {}
+  void finished(const TuneResult&) override { ++num_finished_; }
+  void tick() override {
+    if (num_finished_ < until_) renew_();
+  }
+
+ private:
+  std::function<void()> renew_;
+  size_t until_, num_finished_ = 0;
+};
+
+TEST_F(WorkSourceTest, ALeaseIsRenewedByTicksAndAProblemWhoseLeaseEndsIsLostAlone) {
+  TestClock clock;
+  const auto results_if_renewed = [&](size_t until) {
+    // Each look at the clock moves it by a millisecond, so a tuning lasts many leases.
+    LeasedList leased({item(1), item(2), item(3), item(4)}, device_.info(), 0.05, [&] { return clock.now_s(); });
+    RenewingObserver observer([&] { leased.renew(); }, until);
+    journal_ = open_memory_journal();
+    EXPECT_EQ(Tuner(executor_, *journal_, options_, clock).run(leased, observer, interrupted_), "");
+    return leased.take_results();
+  };
+  for (const TuneResult& result : results_if_renewed(9)) EXPECT_EQ(result.ending, Ending::decided) << result.reason;
+  size_t num_lost = 0;
+  for (const TuneResult& result : results_if_renewed(2)) {
+    if (result.ending == Ending::decided) continue;
+    ++num_lost;
+    EXPECT_EQ(result.reason, "it was given up before a decision");
+  }
+  EXPECT_GE(num_lost, 1u);
+  EXPECT_LE(num_lost, 2u) << "the first two had their leases renewed";
+}
+
 TEST_F(WorkSourceTest, WorkThatWaitsAtAnInterruptStaysWithTheSource) {
   write("gemm_a16w16 m=1 n=16 k=16 dtype=fp32\n");
   WorkFile file(todo_, results_);

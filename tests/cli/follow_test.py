@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import time
 from datetime import datetime, timezone
 
@@ -68,6 +69,51 @@ class Follow(story.Story):
         self.assertEqual(ids, sorted(set(ids)))
         self.assertEqual(lines[-1]["type"], "run_end")
         self.assertFalse(follower.has_ended())
+
+    def test_a_follower_of_a_journal_under_vacuum_and_writing_misses_no_decision(self):
+        """Vacuum after vacuum, beside a tuning: the follower sees each entry once, in order, and all Decisions."""
+        self.put("shapes.csv", "M,N,K,dtype\n" + "".join(f"{m},64,64,fp32\n" for m in range(5, 13)))
+        self.put("one.csv", ONE)
+        self.tune("-i", "one.csv", "-o", "t.csv")
+        follower, output = self.follow()
+        tuner = self.start("tune", "-i", "shapes.csv", "-o", "t.csv", *FAKE)
+        num_vacuums = 0
+        while not tuner.has_ended():
+            self.attune("journal", "vacuum", timeout=30)
+            num_vacuums += 1
+            time.sleep(0.1)
+        self.assertEqual(tuner.wait(timeout=10).status, 0)
+        self.assertGreater(num_vacuums, 2)
+        decisions = self.count("decision")
+        self.assertEqual(decisions, 9)
+        end = time.monotonic() + 20
+        lines = self.lines_of(output, decisions)
+        while sum(line["type"] == "run_end" for line in lines) < 2 and time.monotonic() < end:
+            lines = self.lines_of(output, len(lines))
+        ids = [line["id"] for line in lines]
+        self.assertEqual(ids, sorted(set(ids)), "each once, in order")
+        self.assertEqual(sum(line["type"] == "decision" for line in lines), decisions)
+        self.assertFalse(follower.has_ended())
+
+    def test_a_journal_that_is_replaced_beside_a_tuning_ends_its_followers(self):
+        """Two followers of a journal that is being written, one of a run that has not ended: status 3 for both."""
+        self.put("shapes.csv", "M,N,K,dtype\n" + "".join(f"{m},64,64,fp32\n" for m in range(5, 205)))
+        self.put("one.csv", ONE)
+        self.tune("-i", "one.csv", "-o", "t.csv")
+        tuner = self.start("tune", "-i", "shapes.csv", "-o", "t.csv", *FAKE)
+        end = time.monotonic() + 30
+        while self.count("decision") < 5 and time.monotonic() < end:
+            time.sleep(0.05)
+        run = max(entry["run"] for entry in self.listed("show"))
+        followers = [self.follow()[0], self.start("journal", "follow", "--json", "--run", str(run))]
+        time.sleep(0.5)
+        shutil.copy(self.home / "journal.db", self.home / "copy.db")
+        os.replace(self.home / "copy.db", self.home / "journal.db")
+        for follower in followers:
+            ended = follower.wait(timeout=20)
+            self.assertEqual(ended.status, 3, ended)
+            self.assertIn("the journal was removed or replaced, follow the one that is there now: '", ended.stderr)
+        tuner.send(signal.SIGKILL)
 
     def test_a_run_that_ends_ends_its_follower(self):
         self.put("shapes.csv", SHAPES)

@@ -20,24 +20,24 @@ CUdeviceptr address_of(const void* address) { return reinterpret_cast<CUdevicept
 CudaMemory::CudaMemory(const CudaDriver& driver, CUcontext context, int64_t num_units)
     : driver_(driver), context_(context) {
   const CurrentContext current(driver_, context_);
-  kernels_.emplace(driver, num_units);
+  contents_.kernels.emplace(driver, num_units);
 }
 
 CudaMemory::~CudaMemory() {
   const CurrentContext current(driver_, context_, std::nothrow);
-  kernels_.reset();
+  contents_.kernels.reset();
 }
 
 template <typename Work>
 auto CudaMemory::within(const Work& work) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const CurrentContext current(driver_, context_);
-  return work();
+  return work(contents_);
 }
 
 Buffer CudaMemory::allocate(uint64_t bytes, uint32_t alignment) {
-  return within([&]() -> Buffer {
-    blocks_.reserve(blocks_.size() + 1);
+  return within([&](Contents& own) -> Buffer {
+    own.blocks.reserve(own.blocks.size() + 1);
     const uint64_t more = alignment > kDriverAlignment ? alignment : 0;
     CUdeviceptr block = 0;
     const CUresult result = driver_.cuMemAlloc(&block, std::max<uint64_t>(bytes + more, 1));
@@ -47,7 +47,7 @@ Buffer CudaMemory::allocate(uint64_t bytes, uint32_t alignment) {
     driver_.check(result, "allocate memory");
     const CUdeviceptr begin = more > 0 ? (block + alignment - 1) / alignment * alignment : block;
     auto* const data = reinterpret_cast<void*>(begin);
-    if (begin != block) blocks_.emplace(data, block);
+    if (begin != block) own.blocks.emplace(data, block);
     return {data, bytes};
   });
 }
@@ -55,10 +55,10 @@ Buffer CudaMemory::allocate(uint64_t bytes, uint32_t alignment) {
 void CudaMemory::release(Buffer buffer) noexcept {
   if (buffer.data == nullptr) return;
   try {
-    within([&] {
-      const auto known = blocks_.find(buffer.data);
-      driver_.cuMemFree(known == blocks_.end() ? address_of(buffer.data) : known->second);
-      if (known != blocks_.end()) blocks_.erase(known);
+    within([&](Contents& own) {
+      const auto known = own.blocks.find(buffer.data);
+      driver_.cuMemFree(known == own.blocks.end() ? address_of(buffer.data) : known->second);
+      if (known != own.blocks.end()) own.blocks.erase(known);
     });
   } catch (const Error&) {
     // The context is lost, and its memory with it.
@@ -67,7 +67,7 @@ void CudaMemory::release(Buffer buffer) noexcept {
 
 void CudaMemory::upload(void* to, std::span<const std::byte> from) {
   if (from.empty()) return;
-  within([&] {
+  within([&](Contents&) {
     driver_.check(driver_.cuCtxSynchronize(), "complete its work");
     driver_.check(driver_.cuMemcpyHtoD(address_of(to), from.data(), from.size()), "take a copy");
     // The call may return once the bytes are staged, and streams of others do not wait for the rest.
@@ -77,7 +77,7 @@ void CudaMemory::upload(void* to, std::span<const std::byte> from) {
 
 void CudaMemory::download(std::span<std::byte> to, const void* from) {
   if (to.empty()) return;
-  within([&] {
+  within([&](Contents&) {
     driver_.check(driver_.cuCtxSynchronize(), "complete its work");
     driver_.check(driver_.cuMemcpyDtoH(to.data(), address_of(from), to.size()), "give a copy");
   });
@@ -85,7 +85,7 @@ void CudaMemory::download(std::span<std::byte> to, const void* from) {
 
 void CudaMemory::copy(void* to, const void* from, uint64_t bytes) {
   if (bytes == 0) return;
-  within([&] {
+  within([&](Contents&) {
     driver_.check(driver_.cuCtxSynchronize(), "complete its work");
     driver_.check(driver_.cuMemcpyDtoD(address_of(to), address_of(from), bytes), "copy its memory");
     driver_.check(driver_.cuCtxSynchronize(), "copy its memory");
@@ -93,15 +93,15 @@ void CudaMemory::copy(void* to, const void* from, uint64_t bytes) {
 }
 
 void CudaMemory::fill_all(std::span<const Buffer> areas, Pattern pattern) {
-  within([&] { kernels_->fill(areas, pattern); });
+  within([&](Contents& own) { own.kernels->fill(areas, pattern); });
 }
 
 std::vector<PatternScan> CudaMemory::scan_all(std::span<const Buffer> areas, Pattern pattern) {
-  return within([&] { return kernels_->scan(areas, pattern); });
+  return within([&](Contents& own) { return own.kernels->scan(areas, pattern); });
 }
 
 std::vector<Hash128> CudaMemory::hash_all(std::span<const Buffer> areas) {
-  return within([&] { return kernels_->hash(areas); });
+  return within([&](Contents& own) { return own.kernels->hash(areas); });
 }
 
 double CudaMemory::read_bandwidth_gbs(uint64_t working_set_bytes) {
@@ -112,9 +112,9 @@ double CudaMemory::read_bandwidth_gbs(uint64_t working_set_bytes) {
   double us = 0;
   try {
     fill(area, {0x0123456789abcdef, 8});
-    within([&] {
+    within([&](Contents& own) {
       for (int i = 0; i < 5; ++i) {
-        const double one = kernels_->read_us(area, rounds);
+        const double one = own.kernels->read_us(area, rounds);
         us = i == 0 ? one : std::min(us, one);
       }
     });
@@ -127,7 +127,7 @@ double CudaMemory::read_bandwidth_gbs(uint64_t working_set_bytes) {
 }
 
 double CudaMemory::clock_ghz(double us) {
-  return within([&] { return kernels_->clock_ghz(us); });
+  return within([&](Contents& own) { return own.kernels->clock_ghz(us); });
 }
 
 }  // namespace attune

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-#include <mutex>
+#include <optional>
 #include <unordered_map>
 
+#include "base/mutex.h"
 #include "device/cuda/cuda_driver.h"
 #include "device/cuda/device_kernels.h"
 #include "device/device_memory.h"
@@ -38,9 +39,12 @@ class CudaMemory final : public DeviceMemory {
 
   const CudaDriver& driver_;
   CUcontext context_;
-  std::mutex mutex_;  ///< Guards all below.
-  std::optional<DeviceKernels> kernels_;
-  std::unordered_map<void*, CUdeviceptr> blocks_;  ///< Those of allocations that begin within theirs.
+  struct Contents {
+    std::optional<DeviceKernels> kernels;
+    std::unordered_map<void*, CUdeviceptr> blocks;  ///< Those of allocations that begin within theirs.
+  };
+  Mutex mutex_;
+  Contents contents_ ATTUNE_GUARDED_BY(mutex_);
 };
 
 }  // namespace attune

@@ -13,8 +13,8 @@ GraphHolds::Holds& GraphHolds::never_freed() {
 
 GraphHolds::~GraphHolds() {
   free_ended();
-  static std::mutex of_never_freed;
-  const std::lock_guard lock(of_never_freed);
+  static Mutex of_never_freed;
+  const Lock lock(of_never_freed);
   never_freed().splice(never_freed().end(), holds_);
 }
 
@@ -25,13 +25,13 @@ void GraphHolds::hold(CallerStreams& streams, void* stream, std::shared_ptr<void
   Hold& kept = fresh.emplace_back(Hold{std::move(object), graph, {}});
   // The device may have dropped its share before it returns; this one ends when the answer is known.
   if (!streams.keep_with_graph(stream, graph)) kept.owner = std::move(graph);
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   holds_.splice(holds_.end(), fresh);
 }
 
 GraphHolds::Holds GraphHolds::take_ended() {
   Holds ended;
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   // A hold that is being added makes the numbers equal while a graph has ended: the next call finds that.
   if (holds_.size() == num_held()) return ended;
   for (auto next = holds_.begin(); next != holds_.end();) {

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <list>
 #include <memory>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "device/device.h"
 
 namespace attune {
@@ -40,8 +40,8 @@ class GraphHolds {
   static Holds& never_freed();
   Holds take_ended();
 
-  std::mutex mutex_;  ///< Of holds_.
-  Holds holds_;
+  Mutex mutex_;
+  Holds holds_ ATTUNE_GUARDED_BY(mutex_);
   std::shared_ptr<std::atomic<uint64_t>> num_held_ = std::make_shared<std::atomic<uint64_t>>(0);  ///< Graphs share it.
 };
 

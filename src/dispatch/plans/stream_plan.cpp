@@ -2,11 +2,11 @@
 #include "dispatch/plans/stream_plan.h"
 
 #include <map>
-#include <mutex>
 #include <optional>
 #include <utility>
 
 #include "base/error.h"
+#include "base/mutex.h"
 #include "dispatch/plans/workspace.h"
 #include "dispatch/threads/library_use.h"
 
@@ -49,14 +49,14 @@ class PlanOnStreams {
     bool is_new = false;  ///< The graph must be told of it.
   };
   CaptureEntry join_capture(const CapturedStream& captured) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     auto found = by_capture_.find(captured);
     const bool is_new = found == by_capture_.end();
     if (is_new) found = by_capture_.emplace(captured, workspace_of_capture(captured.second)).first;
     return {found->second ? found->second->data() : nullptr, is_new};
   }
   void end_capture(const CapturedStream& captured) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     by_capture_.erase(captured);
   }
 
@@ -89,8 +89,9 @@ class PlanOnStreams {
   const bool has_workspace_;
   std::optional<Workspace> reserved_;  ///< For the first stream or capture.
   std::map<void*, Workspace> by_stream_;
-  std::mutex mutex_;  ///< Of by_capture_: a graph may end while the plan runs.
-  std::map<CapturedStream, std::optional<Workspace>> by_capture_;
+  Mutex mutex_;
+  /// A graph may end while the plan runs.
+  std::map<CapturedStream, std::optional<Workspace>> by_capture_ ATTUNE_GUARDED_BY(mutex_);
 };
 
 class StreamPlan final : public Plan {

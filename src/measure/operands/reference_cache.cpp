@@ -18,6 +18,10 @@ namespace {
 // The naive path takes about 10 ns per term, and 100 ns where a sum runs across the rows in which an operand is stored.
 constexpr double kMaxTerms = 1 << 20;
 constexpr double kMaxSamples = 256;
+// A reference of less is there within about 0.1 s: a core computes 1 to 4 · 10⁹ operations a second.
+constexpr double kShortFlops = 1 << 28;
+// Each part reads the other operand anew, which is 2 % of its time then.
+constexpr int64_t kRowsAtOnce = 256;
 // Both paths sum in double: they differ by 1e-13 of the scale. A lost or doubled term changes it by 1/√K or more.
 constexpr double kPathsAgree = 1e-9;
 
@@ -97,8 +101,14 @@ bool TestData::set_reference_writable(bool writable) noexcept {
   return done;
 }
 
-ReferenceCache::ReferenceCache(Device& device, const Op& op, const Problem& problem, uint64_t seed)
-    : device_(device), op_(op), problem_(problem), seed_(seed), specs_(op.tensors(problem)) {
+ReferenceCache::ReferenceCache(Device& device, const Op& op, const Problem& problem, uint64_t seed,
+                               std::function<bool()> is_stopped)
+    : device_(device),
+      op_(op),
+      problem_(problem),
+      seed_(seed),
+      is_stopped_(std::move(is_stopped)),
+      specs_(op.tensors(problem)) {
   ATTUNE_CHECK(!specs_.empty() && specs_.back().use == Use::output, "the last operand of {} is not its output",
                op.name());
   kernel_ = open_kernel(device, op, problem);
@@ -164,9 +174,12 @@ void ReferenceCache::compute(TestData& data, const HostTensors& operands) const 
   const int64_t count = specs_.back().elements(), rows = op_.output_rows(problem_);
   data.reference.values.assign(static_cast<size_t>(count), 0);
   data.reference.scales.assign(static_cast<size_t>(count), 0);
-  over_all_cores(rows, [&](int64_t begin, int64_t end) {
+  const auto rows_of_it = [&](int64_t begin, int64_t end) {
     op_.reference(problem_, Path::fast, operands, part_of(data.reference, {begin, end}, count / rows));
-  });
+  };
+  if (!is_stopped_ || op_.work(problem_).flops < kShortFlops) return over_all_cores(rows, rows_of_it);
+  if (!over_all_cores(rows, kRowsAtOnce, rows_of_it, is_stopped_))
+    fail(ErrorCode::unavailable, "stopped while the reference was computed");
 }
 
 void ReferenceCache::compute_on_device(TestData& data) const {

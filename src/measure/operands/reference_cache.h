@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -49,10 +50,13 @@ inline constexpr double kMaxReferenceFlops = 0x1p44;
 /// elsewhere list() names what their hashes show.
 class ReferenceCache {
  public:
-  ReferenceCache(Device& device, const Op& op, const Problem& problem, uint64_t seed);
+  /// `is_stopped` (may be empty): asked ten times a second while a long reference is computed.
+  ReferenceCache(Device& device, const Op& op, const Problem& problem, uint64_t seed,
+                 std::function<bool()> is_stopped = {});
   /// Returns why a problem's reference cannot be computed; empty if it can be. Throws device.
   static std::string refusal(Device& device, const Op& op, const Problem& problem);
-  /// Throws Error{device} without memory; Error{internal} when the two paths of the op disagree.
+  /// Throws Error{device} without memory; Error{internal} when the two paths of the op disagree; Error{unavailable}
+  /// when `is_stopped` says so.
   TestData& get(Distribution distribution);
   /// Makes the inputs of a distribution writable for a run, until end_run(). Changes to them are found by their hashes,
   /// because a message explains more than a death.
@@ -75,6 +79,7 @@ class ReferenceCache {
   const Op& op_;
   Problem problem_;
   uint64_t seed_;
+  std::function<bool()> is_stopped_;
   std::vector<TensorSpec> specs_;
   std::unique_ptr<DeviceReferenceKernel> kernel_;  ///< Null: references are computed on the host.
   std::unique_ptr<TestData> data_[2];              ///< By Distribution.

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#include "tensor/all_cores.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+namespace attune {
+namespace {
+
+constexpr auto kShort = std::chrono::milliseconds(20);
+
+TEST(AllCores, DoEachOfSeveralPartsOnceWithoutTheCaller) {
+  for (const int64_t at_once : {1, 7, 1000}) {
+    std::vector<std::atomic<int>> done(100);
+    std::atomic<int64_t> longest = 0;
+    const auto caller = std::this_thread::get_id();
+    const auto work = [&](int64_t begin, int64_t end) {
+      EXPECT_NE(std::this_thread::get_id(), caller);
+      for (int64_t i = begin; i < end; ++i) ++done[static_cast<size_t>(i)];
+      for (int64_t known = longest; end - begin > known && !longest.compare_exchange_weak(known, end - begin);)
+        continue;
+    };
+    EXPECT_TRUE(over_all_cores(100, at_once, work, [] { return false; }));
+    for (const auto& one : done) EXPECT_EQ(one, 1);
+    EXPECT_LE(longest, at_once);
+  }
+}
+
+TEST(AllCores, AskWhileOnePartTakesItsTimeAndBeginNoOtherAfterAYes) {
+  std::atomic<int> num_parts = 0;
+  int num_asked = 0;
+  const auto work = [&](int64_t, int64_t) {
+    ++num_parts;
+    std::this_thread::sleep_for(6 * kShort);
+  };
+  EXPECT_FALSE(over_all_cores(1000, 1, work, [&] { return ++num_asked == 1; }));
+  EXPECT_EQ(num_asked, 1) << "not again after a yes";
+  EXPECT_LE(num_parts, 2 * static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+}  // namespace
+}  // namespace attune
