@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "ops/counted_work.h"
 #include "ops/op.h"
 
 namespace attune {
@@ -49,7 +50,8 @@ std::vector<FamilySpec> foreign_families() {
                       .baselines = {},
                       .rows = "m",
                       .columns = "n",
-                      .pads_rows = true};
+                      .pads_rows = true,
+                      .counted_work = counted_8bit_product};
   };
   const auto with_packed_weights = [](FamilySpec family) {
     family.is_packed = true;
@@ -57,6 +59,10 @@ std::vector<FamilySpec> foreign_families() {
   };
   const auto without_padding = [](FamilySpec family) {
     family.pads_rows = false;
+    return family;
+  };
+  const auto counted_as = [](CountedWork (*work)(const Problem&), FamilySpec family) {
+    family.counted_work = work;
     return family;
   };
   using enum OpId;
@@ -74,11 +80,13 @@ std::vector<FamilySpec> foreign_families() {
                                         "fp8 block-scaled product, weights stored in tiles",
                                         "a8w8_blockscale_bpreshuffle_tuned_gemm.csv", "a8w8_blockscale_bpreshuffle",
                                         "GEMM_A8W8_BLOCKSCALE_BPRESHUFFLE", {kM, kN, kK}, kWithLibrary)),
-      plain_product(gemm_a4w4_blockscale, "gemm_a4w4_blockscale", "MXFP4 product", "a4w4_blockscale_tuned_gemm.csv",
-                    "a4w4_blockscale", "GEMM_A4W4", {kM, kN, kK}, kBare),
-      without_padding(plain_product(batched_gemm_bf16, "batched_gemm_bf16", "B independent bf16 products",
-                                    "bf16_tuned_batched_gemm.csv", "bf16 batched", "BF16_BATCHED_GEMM",
-                                    {kB, kM, kN, kK}, kBare)),
+      counted_as(counted_4bit_product,
+                 plain_product(gemm_a4w4_blockscale, "gemm_a4w4_blockscale", "MXFP4 product",
+                               "a4w4_blockscale_tuned_gemm.csv", "a4w4_blockscale", "GEMM_A4W4", {kM, kN, kK}, kBare)),
+      counted_as(counted_16bit_product,
+                 without_padding(plain_product(batched_gemm_bf16, "batched_gemm_bf16", "B independent bf16 products",
+                                               "bf16_tuned_batched_gemm.csv", "bf16 batched", "BF16_BATCHED_GEMM",
+                                               {kB, kM, kN, kK}, kBare))),
       without_padding(plain_product(batched_gemm_a8w8, "batched_gemm_a8w8", "B independent 8-bit products",
                                     "a8w8_tuned_batched_gemm.csv", "a8w8 batched", "A8W8_BATCHED_GEMM",
                                     {kB, kM, kN, kK}, kBare)),
@@ -92,7 +100,9 @@ std::vector<FamilySpec> foreign_families() {
        .results = kFmoe,
        .parts = {{"us1", "kernelName1", "err1"}, {"us2", "kernelName2", "err2"}},
        .baselines = {},
-       .rows = "token"},
+       .rows = "token",
+       .counted_work = counted_experts,
+       .max_err_ratio = 0.1},
   };
 }
 

@@ -64,6 +64,8 @@ inline constexpr PaddingLadder kProductPadding = {.fine = {{{256, 16}, {1024, 32
                                                   .max_coarse_rows = 8192,
                                                   .max_free_columns = 4096};
 
+struct CountedWork;
+
 /// An operator family: its tables, names and defaults, as data. Formats of the columns: docs/formats/tables.md.
 struct FamilySpec {
   OpId number = OpId::first_registered;   ///< Permanent.
@@ -86,6 +88,9 @@ struct FamilySpec {
   bool pads_rows = false;  ///< The row of the padded `rows` serves a problem without a row: see `padding`.
   bool tunable = false;    ///< This build has an Op of this name.
   PaddingLadder padding = kProductPadding;
+  /// The work of a row as the older tuners count it (ops/counted_work.h); null: nobody has said how.
+  CountedWork (*counted_work)(const Problem& problem) = nullptr;
+  double max_err_ratio = 0.05;  ///< Share of wrong elements up to which the older tuners publish a kernel.
 };
 
 /// All known families of files, tunable or not: those of the ops of this build, those whose tables are only read, and

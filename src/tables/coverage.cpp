@@ -15,18 +15,6 @@
 namespace attune {
 namespace {
 
-std::optional<std::string> why_not_here(const Candidate& candidate, const Problem& problem, const DeviceInfo& device,
-                                        const Registry& solvers) {
-  const Solver* solver = solvers.find(candidate.solver);
-  if (!solver) return "no solver of that name is available on this machine: " + candidate.solver;
-  const Contender stated = static_contender(*solver, problem, device);
-  if (!is_known_on_device_only(stated)) return why_unusable(candidate, problem, &stated, device);
-  // The version of the library behind the solver's own is not known without opening it.
-  const std::string_view version = std::string_view(candidate.version).substr(0, candidate.version.find('+'));
-  if (version == solver->version()) return std::nullopt;
-  return fmt::format("made with {} {}, this machine has {}", candidate.solver, version, solver->version());
-}
-
 /// Returns why a lookup skips the kernel of a row that it finds, or why no problem can have the row's key.
 std::optional<std::string> why_passed_over(const TableRow& row, const DeviceInfo& device, const Registry& solvers) {
   const auto usable = [&](const Candidate& candidate) {
@@ -61,6 +49,18 @@ Match match_of(const CalledShape& shape, const TableLookup& lookup, const Device
 }
 
 }  // namespace
+
+std::optional<std::string> why_not_here(const Candidate& candidate, const Problem& problem, const DeviceInfo& device,
+                                        const Registry& solvers) {
+  const Solver* solver = solvers.find(candidate.solver);
+  if (!solver) return "no solver of that name is available on this machine: " + candidate.solver;
+  const Contender stated = static_contender(*solver, problem, device);
+  if (!is_known_on_device_only(stated)) return why_unusable(candidate, problem, &stated, device);
+  // The version of the library behind the solver's own is not known without opening it.
+  const std::string_view version = std::string_view(candidate.version).substr(0, candidate.version.find('+'));
+  if (version == solver->version()) return std::nullopt;
+  return fmt::format("made with {} {}, this machine has {}", candidate.solver, version, solver->version());
+}
 
 RowCoverage row_coverage(std::span<const Table> tables, const DeviceInfo& device, const Registry& solvers,
                          Requirement required) {

@@ -2,11 +2,13 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "attune/match.h"
+#include "core/candidate.h"
 #include "core/device_info.h"
 #include "dispatch/capture/captured_shapes.h"
 #include "formats/csv/table.h"
@@ -14,6 +16,12 @@
 #include "tables/table_lookup.h"
 
 namespace attune {
+
+/// Returns why a kernel cannot run for a problem on a device that need not be here; nothing if it can, as far as that
+/// is known. It is judged from what the solvers state without a device: their versions, the problems that they support
+/// and, of a solver that is no library, its configs. No library is opened. Requires: the problem is normalised.
+std::optional<std::string> why_not_here(const Candidate& kernel, const Problem& problem, const DeviceInfo& device,
+                                        const Registry& solvers);
 
 /// A row of a device that no lookup uses there.
 struct UnusedRow {

@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-CompileTask task(std::string source, std::string arch = "sm_90") {
+CompileTask nvrtc_task(std::string source, std::string arch = "sm_90") {
   return {
       .compiler = "nvrtc", .source = std::move(source), .arch = std::move(arch), .options = {}, .entries = {"twice"}};
 }
@@ -42,7 +42,7 @@ TEST_F(Nvrtc, CompilesWithoutAGpuForTheArchitecturesThatItTargets) {
   EXPECT_THAT(nvrtc_.toolchain(), testing::MatchesRegex("nvrtc-1[23]\\.[0-9]+-[0-9a-f]{8}"));
   for (const char* arch : {"sm_80", "sm_90a"}) {
     ASSERT_TRUE(nvrtc_.targets(arch));
-    const LibraryOutput output = nvrtc_.compile(task(kTwice, arch));
+    const LibraryOutput output = nvrtc_.compile(nvrtc_task(kTwice, arch));
     ASSERT_TRUE(output.is_compiled) << output.log;
     EXPECT_EQ(nvrtc_.flaw_of(output.binary), "");
     EXPECT_TRUE(exported_symbols(output.binary)->contains("twice"));
@@ -55,10 +55,10 @@ TEST_F(Nvrtc, CompilesWithoutAGpuForTheArchitecturesThatItTargets) {
 }
 
 TEST_F(Nvrtc, SaysWhatIsWrongWithASource) {
-  const LibraryOutput output = nvrtc_.compile(task("extern \"C\" __global__ void twice() { no_such_name(); }"));
+  const LibraryOutput output = nvrtc_.compile(nvrtc_task("extern \"C\" __global__ void twice() { no_such_name(); }"));
   EXPECT_FALSE(output.is_compiled);
   EXPECT_THAT(output.log, HasSubstr("no_such_name"));
-  CompileTask other = task(kTwice);
+  CompileTask other = nvrtc_task(kTwice);
   other.options = {"--no-such-option"};
   EXPECT_FALSE(nvrtc_.compile(other).is_compiled);
   EXPECT_THAT(nvrtc_.compile(other).log, HasSubstr("no-such-option"));
@@ -67,9 +67,9 @@ TEST_F(Nvrtc, SaysWhatIsWrongWithASource) {
 TEST(NvrtcCompiler, RefusesTextsThatNvrtcWouldCut) {
   const NvrtcCompiler nvrtc;
   const std::string cut("__device__ int a;\0not C", 23);
-  CompileTask of_options = task(kTwice);
+  CompileTask of_options = nvrtc_task(kTwice);
   of_options.options = {std::string("-DA\0B", 5)};
-  for (const CompileTask& one : {task(cut), of_options}) {
+  for (const CompileTask& one : {nvrtc_task(cut), of_options}) {
     try {
       nvrtc.compile(one);
       ADD_FAILURE() << "not refused";

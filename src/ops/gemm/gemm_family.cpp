@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "ops/gemm/gemm_family.h"
 
+#include "ops/counted_work.h"
 #include "ops/epilogue.h"
 
 namespace attune {
@@ -35,6 +36,7 @@ const FamilySpec& gemm_a16w16_family() {
       .columns = "n",
       .packed = "bpreshuffle",
       .pads_rows = true,
+      .counted_work = counted_16bit_product,
   };
   return family;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How busy a device is kept whose kernels are compiled beside measuring, not a test: attune_pipeline [--jobs N]
+// How busy a device is kept whose kernels are compiled beside measuring, not a test: attune_compile_pipeline [--jobs N]
 // [--compile MS] [--spread FACTOR] [--launch US] [--kernels N] [--alternate]. A fake device's launches take their time,
 // and compilers sleep. docs/performance.md has the figures.
 #include <fmt/format.h>
@@ -96,7 +96,7 @@ int main(int argc, char** argv) {
     const auto setting = settings.find(argv[i]);
     if (setting == settings.end() || (setting->first != "--alternate" && i + 1 == argc)) {
       fmt::print(stderr,
-                 "usage: attune_pipeline [--jobs N] [--compile MS] [--spread FACTOR] [--launch US] "
+                 "usage: attune_compile_pipeline [--jobs N] [--compile MS] [--spread FACTOR] [--launch US] "
                  "[--kernels N] [--alternate]\n");
       return 2;
     }

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+#include "pipeline/table_validation.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <tuple>
+
+#include "pipeline/checks.h"
+
+namespace attune {
+namespace {
+
+constexpr std::array kChecks = {check_readable, check_columns, check_duplicates, check_times,  check_rates,
+                                check_errors,   check_kernels, check_reach,      check_padding};
+
+}  // namespace
+
+std::vector<Finding> validate(const Table& table, const TableRules& rules) {
+  const TableInput input(table, rules);
+  FindingList list(table);
+  for (const auto check : kChecks) check(input, list);
+  std::map<std::string_view, size_t> order;
+  for (const CsvDocument& document : table.documents()) order.emplace(document.name(), order.size());
+  std::vector<Finding> findings = list.take();
+  const auto place = [&](const Finding& one) { return std::tuple(order.at(one.file), one.line, one.kind); };
+  std::stable_sort(findings.begin(), findings.end(),
+                   [&](const Finding& one, const Finding& other) { return place(one) < place(other); });
+  return findings;
+}
+
+}  // namespace attune
