@@ -12,8 +12,8 @@
 #include "base/text.h"
 #include "device/device_kind.h"
 #include "device/devices.h"
-#include "worker/near_cores.h"
 #include "solver/registry.h"
+#include "worker/near_cores.h"
 
 extern char** environ;
 
