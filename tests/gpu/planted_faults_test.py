@@ -19,8 +19,7 @@ STATUSES = {
 OUTSIDE = {"after_output": "outside its output", "before_output": "outside its output",
            "after_workspace": "outside its workspace", "before_workspace": "outside its workspace",
            "changes_activations": "changed its input", "changes_weights": "changed its input"}
-LATE_STATUSES = {"illegal_address": CRASHED, "endless": {"timed_out"}, "changes_weights": CRASHED, "reference": CRASHED,
-                 "changes_activations": CRASHED}
+LATE_STATUSES = {"illegal_address": CRASHED, "endless": {"timed_out"}, "changes_weights": CRASHED, "changes_activations": CRASHED}
 DEADLINES = ("--run-deadline", "1", "--max-trials", "40")
 
 

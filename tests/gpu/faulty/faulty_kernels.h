@@ -18,7 +18,7 @@ enum class Harm : uint32_t {
   endless,          ///< Never ends.
   trap,             ///< Stops by itself.
   stack,            ///< Calls itself until its stack is full.
-  flip,             ///< Changes one byte at `at`.
+  change,           ///< Changes one byte at `at`.
   reference,        ///< Finds the reference of the product in the 2 MiB around `at`, and changes its first value.
 };
 
