@@ -52,7 +52,7 @@ std::optional<Answer> LocalExecutor::take() {
   const Request request = *std::exchange(request_, std::nullopt);
   if (is_aborted_) return cancelled(request, epoch_);
   Answer answer = std::visit([this](const auto& one) -> Answer { return this->answer(one); }, request);
-  if (!steps_.is_stopped()) return answer;
+  if (!steps_.was_stopped()) return answer;
   if (const auto* open = std::get_if<request::Open>(&request)) close(open->id);
   if (const auto* admit = std::get_if<request::Admit>(&request)) drop(admit->slot);
   return cancelled(request, epoch_);
@@ -70,7 +70,7 @@ void LocalExecutor::announce(Slot slot, Milliseconds limit) { steps_.announce(sl
 /// Returns the outcome of one step. A device that does not work afterwards ends the process or throws device, while the
 /// slot of the step, if it has one, is still announced.
 Outcome LocalExecutor::evaluate_step(Step step, const std::function<Finding()>& work) {
-  if (steps_.is_stopped()) return {.status = Status::cancelled, .detail = "the request was stopped"};
+  if (steps_.was_stopped()) return {.status = Status::cancelled, .detail = "the request was stopped"};
   Outcome outcome = evaluate(step, work);
   check_device(outcome.detail);
   return outcome;
@@ -360,7 +360,7 @@ SampleAnswer LocalExecutor::take_turns(const std::vector<Turn>& schedule, bool c
   SampleAnswer answer{.epoch = epoch_};
   std::set<Slot> failed;
   for (const Turn& turn : schedule) {
-    if (steps_.is_stopped()) break;
+    if (steps_.was_stopped()) break;
     if (failed.contains(turn.slot)) continue;
     OpenProblem* open_problem = open_problem_of(turn.slot);
     if (open_problem == nullptr) {  // not restored, or was never admitted

@@ -21,14 +21,17 @@ class StepTicks final : public Announcer {
 
   void announce(Slot slot, Milliseconds limit) override;
   void end_worker(const std::string& why) noexcept override;
+  /// Calls the tick if it is due.
   bool is_stopped() override;
+  /// Whether a tick has said so in this request. Costs nothing.
+  bool was_stopped() const noexcept { return is_stopped_; }
 
  private:
   using Clock = std::chrono::steady_clock;
   Announcer* inner_;
   Tick tick_;
   Clock::time_point ticked_;
-  bool is_stopped_ = false;  ///< Whether a tick said so; it is not called again in the same request.
+  bool is_stopped_ = false;  ///< The tick is then not called again in the same request.
 };
 
 }  // namespace attune
