@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "campaign/devices/open_devices.h"
 #include "campaign/journal_run.h"
-#include "cli/bench_shapes.h"
+#include "cli/ci/bench_shapes.h"
 #include "cli/command.h"
 #include "cli/flags/arguments.h"
 #include "cli/flags/device_flags.h"

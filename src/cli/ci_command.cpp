@@ -10,7 +10,7 @@
 #include "base/line_output.h"
 #include "base/locations.h"
 #include "base/text.h"
-#include "cli/ci_compare.h"
+#include "cli/ci/ci_compare.h"
 #include "cli/command.h"
 #include "cli/flags/arguments.h"
 #include "cli/flags/device_flags.h"

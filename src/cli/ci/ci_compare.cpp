@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "cli/ci_compare.h"
+#include "cli/ci/ci_compare.h"
 
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -168,7 +169,7 @@ int run_compare(const CompareOptions& options) {
 
 }  // namespace
 
-void add_ci_compare_flags(CLI::App& command, Action& chosen) {
+void add_ci_compare_flags(CLI::App& command, std::function<int()>& chosen) {
   auto options = std::make_shared<CompareOptions>();
   command.add_option("before", options->before, "Tuned table as it was, F:F2 for several")->required();
   command.add_option("after", options->after, "Tuned table as it is")->required();

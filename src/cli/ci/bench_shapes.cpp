@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/bench_shapes.h"
+#include "cli/ci/bench_shapes.h"
 
 #include <fmt/format.h>
 
