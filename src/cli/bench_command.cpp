@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "campaign/devices/open_devices.h"
 #include "campaign/journal_run.h"
+#include "cli/ci/bench_shapes.h"
 #include "cli/command.h"
 #include "cli/flags/arguments.h"
 #include "cli/flags/device_flags.h"
@@ -31,6 +32,7 @@ namespace {
 struct BenchOptions {
   RunOptions run;
   CandidateChoice choice;
+  BenchShapesOptions shapes;
   std::string problem, require, isolation = "process";
   uint32_t rounds = 31;
   uint64_t seed = 0;
@@ -128,10 +130,38 @@ int run_bench(const BenchOptions& options) {
   return status;
 }
 
+/// Runs one problem, or the shapes of a file.
+int run_bench_of(const BenchOptions& options) {
+  const bool has_candidates = !options.choice.names.empty() || !options.choice.solver.empty() ||
+                              !options.choice.config.empty() || !options.require.empty();
+  if (options.problem.empty() == options.shapes.file.empty())
+    fail(ErrorCode::invalid_input,
+         "name either a problem, such as \"gemm_a16w16 m=128 n=1536 k=7168\", or shapes with -i");
+  if (options.shapes.file.empty()) {
+    if (!options.shapes.tables.empty() || !options.shapes.op.empty())
+      fail(ErrorCode::invalid_input, "--table and --op are for the shapes of -i");
+    return run_bench(options);
+  }
+  if (has_candidates || options.isolation != "process")
+    fail(ErrorCode::invalid_input,
+         "with -i the kernels are those that serve: omit --solver, --config, --candidate, --require and --isolation");
+  BenchShapesOptions shapes = options.shapes;
+  shapes.rounds = options.rounds;
+  shapes.seed = options.seed;
+  shapes.json = options.json;
+  return run_bench_shapes(shapes, options.run);
+}
+
 void add_bench_flags(CLI::App& command, Action& chosen) {
   auto options = std::make_shared<BenchOptions>();
-  command.add_option("problem", options->problem, "Problem, such as \"gemm_a16w16 m=128 n=1536 k=7168 dtype=fp32\"")
-      ->required();
+  command.add_option("problem", options->problem, "Problem, such as \"gemm_a16w16 m=128 n=1536 k=7168 dtype=fp32\"");
+  command.add_option("-i,--input_file", options->shapes.file,
+                     "Instead: a list of shapes or a tuned table, of each shape the time that its row states, of the "
+                     "kernel that serves it, and of the default");
+  command.add_option("-t,--table", options->shapes.tables,
+                     "Tuned tables that serve the shapes, F:F2 for several; default: the file of -i if it is one, else "
+                     "the tables of the run time");
+  command.add_option("--op", options->shapes.op, "Family of the shapes, if the file does not identify it");
   command.add_option("--solver", options->choice.solver, "One solver, such as onednn.gemm");
   command.add_option("--config", options->choice.config,
                      "Config of that solver: \"impl=gemm:jit;threads=2\"; default: the untuned one");
@@ -148,14 +178,16 @@ void add_bench_flags(CLI::App& command, Action& chosen) {
       ->check(natural_number_error);
   add_isolation_flag(command, options->isolation);
   add_json_flag(command, options->json);
-  command.callback([options, &chosen] { chosen = [options] { return run_bench(*options); }; });
+  command.callback([options, &chosen] { chosen = [options] { return run_bench_of(*options); }; });
 }
 
 }  // namespace
 
 Command bench_command() {
   return {CommandGroup::inspect, "bench",
-          "Verify and time kernels of one problem, interleaved; without --solver: the untuned config of every solver",
+          "Verify and time kernels of one problem, interleaved; without --solver: the untuned config of every solver; "
+          "with -i: "
+          "of many shapes, as they are served",
           add_bench_flags};
 }
 

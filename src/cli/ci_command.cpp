@@ -10,6 +10,7 @@
 #include "base/line_output.h"
 #include "base/locations.h"
 #include "base/text.h"
+#include "cli/ci/ci_compare.h"
 #include "cli/command.h"
 #include "cli/flags/arguments.h"
 #include "cli/flags/device_flags.h"
@@ -161,14 +162,21 @@ void add_validate_flags(CLI::App& command, Action& chosen) {
 
 void add_ci_flags(CLI::App& command, Action& chosen) {
   command.require_subcommand(1);
-  add_validate_flags(
-      *command.add_subcommand(
-          "validate", "List the defects of tuned tables, without running a kernel; exit status 1 if there are any"),
-      chosen);
+  add_validate_flags(*command.add_subcommand("validate",
+                                             "List the defects of tuned tables, without running a kernel; exit status "
+                                             "1 if there are any"),
+                     chosen);
+  add_ci_compare_flags(*command.add_subcommand("compare",
+                                               "Measure whether shapes became slower or faster between two tables; "
+                                               "exit status 1 if one became slower"),
+                       chosen);
 }
 
 }  // namespace
 
-Command ci_command() { return {CommandGroup::tables, "ci", "Commands for pipelines: validate tables", add_ci_flags}; }
+Command ci_command() {
+  return {CommandGroup::tables, "ci", "Commands for pipelines: validate tables, compare the times before and after",
+          add_ci_flags};
+}
 
 }  // namespace attune

@@ -25,13 +25,6 @@ struct PendingTurn {
   std::vector<Sample> samples;
 };
 
-/// Time limit of a turn. With one launch per batch, each launch may take the whole run limit; shorter ones stay far
-/// below it.
-Milliseconds turn_limit(const PendingTurn& timed, const Limits& limits) {
-  constexpr int kMaxLaunches = 8;  // untimed ones, repeated after rests, and the timed one
-  return timed.batch == 1 ? kMaxLaunches * limits.run : limits.run;
-}
-
 std::vector<double> usable_us(const std::vector<Sample>& samples) {
   std::vector<double> clean, all;
   for (const Sample& sample : samples) {
@@ -110,12 +103,18 @@ void time_alike(std::vector<PendingTurn>& alive) {
 void compare_processes(Executor& executor, std::vector<PendingTurn>& alive, const Limits& limits, const Tick& tick) {
   recycle(executor, tick);
   std::vector<Turn> schedule;
-  for (const PendingTurn& one : alive) schedule.push_back({one.slot, 0, 1, turn_limit(one, limits)});
+  for (const PendingTurn& one : alive) schedule.push_back({one.slot, 0, 1, turn_limit(one.batch, limits)});
   note_failures(sample_all(executor, std::move(schedule), tick), alive);
   std::erase_if(alive, [](const PendingTurn& one) { return !one.result->outcome.ok(); });
 }
 
 }  // namespace
+
+Milliseconds turn_limit(uint32_t batch, const Limits& limits) {
+  // With one launch a batch, each may take the whole limit; shorter ones stay far below it.
+  constexpr int kMaxLaunches = 8;  // untimed ones, repeated after rests, and the timed one
+  return batch == 1 ? kMaxLaunches * limits.run : limits.run;
+}
 
 Limits limits_on(const DeviceKind& kind, Limits stated) {
   // Nothing is known of the time that a given candidate needs, so a launch has far more than those of a search.
@@ -171,7 +170,7 @@ std::vector<TimedCandidate> time_interleaved(Executor& executor, const Problem& 
   for (uint32_t round = 0; round < options.rounds; ++round) {
     random.shuffle(order);
     for (const PendingTurn* timed : order)
-      schedule.push_back({timed->slot, round, timed->batch, turn_limit(*timed, limits), timed->timing});
+      schedule.push_back({timed->slot, round, timed->batch, turn_limit(timed->batch, limits), timed->timing});
   }
   if (!schedule.empty()) {
     const SampleAnswer sampled = sample_all(executor, std::move(schedule), options.tick);

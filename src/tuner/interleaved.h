@@ -34,6 +34,9 @@ struct InterleavedOptions {
 /// The limits of given candidates: as stated; where that is 0, of the kind of device, for a launch at least a minute.
 Limits limits_on(const DeviceKind& kind, Limits stated);
 
+/// The time limit of a turn of `batch` launches.
+Milliseconds turn_limit(uint32_t batch, const Limits& limits);
+
 /// Verifies candidates of one problem and times the correct ones, interleaved in fresh random permutations and all in
 /// one way (Timing), for `bench` and `check`. If the protocol has a requirement, outputs are compared with those of a
 /// second worker, too. After an abort, by the tick or by the executor's own means, what is not done is `cancelled`.

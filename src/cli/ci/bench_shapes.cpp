@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+#include "cli/ci/bench_shapes.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/line_output.h"
+#include "base/text.h"
+#include "campaign/devices/open_devices.h"
+#include "campaign/interrupt.h"
+#include "campaign/journal_run.h"
+#include "cli/flags/device_flags.h"
+#include "device/devices.h"
+#include "formats/csv/architectures.h"
+#include "formats/csv/csv_document.h"
+#include "pipeline/shape_times.h"
+#include "report/comparison_output.h"
+#include "report/json_output.h"
+#include "report/result_table.h"
+#include "tables/runtime_tables.h"
+
+namespace attune {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json kernel_json(const std::optional<TimedCandidate>& timed, const Candidate& candidate) {
+  ordered_json object = {{"candidate", candidate.name()}};
+  if (!timed) return object;
+  object["status"] = name(timed->outcome.status);
+  object["detail"] = timed->outcome.detail;
+  if (timed->comparison.us > 0) add_comparison(object, timed->comparison);
+  return object;
+}
+
+ordered_json to_json(const ShapeTimes& times) {
+  ordered_json object = {{"problem", times.shape.problem.key()},
+                         {"line", times.shape.line},
+                         {"match", name(times.kernel.match)},
+                         {"row", times.kernel.row},
+                         {"reason", times.reason}};
+  if (times.kernel.stated_us) object["stated_us"] = *times.kernel.stated_us;
+  if (times.kernel.untuned.solver.empty()) return object;  // It was not even looked up.
+  object["served"] = kernel_json(times.served, times.kernel.served);
+  object["default"] = kernel_json(times.untuned, times.kernel.untuned);
+  return object;
+}
+
+std::string line_of(const ShapeTimes& times) {
+  std::string line = short_shape(times.shape.problem) + ": ";
+  if (!times.ok()) return line + times.reason;
+  line += fmt::format("{:.2f} µs", times.served->comparison.us);
+  if (times.kernel.row.empty()) return line + ", no row, the default";
+  line += fmt::format(" ({}, {}", name(times.kernel.match), times.kernel.row);
+  if (times.kernel.stated_us) line += fmt::format(" states {:.2f} µs", *times.kernel.stated_us);
+  return line + fmt::format("), default {:.2f} µs, speed against it {}", times.untuned->comparison.us,
+                            ratio_text(times.served->comparison));
+}
+
+/// The tables that are searched: named ones, else the file if it has times, else those of the run time.
+TableSet tables_of(const BenchShapesOptions& options, const FamilySpec* family) {
+  std::vector<std::string> named = options.tables;
+  if (named.empty() && CsvDocument::read(options.file).find_column("us")) named.push_back(options.file);
+  const std::string op = family != nullptr ? std::string(family->op) : options.op;
+  return read_table_set(named, op, wanted_families(op));
+}
+
+}  // namespace
+
+int run_bench_shapes(const BenchShapesOptions& options, RunOptions run) {
+  const InterruptHandler handler;
+  check_is_one_device(run.devices);
+  run.devices.ids = device_id(run.devices, architectures_in(options.file));
+  const DeviceInfo device = find_device(run.devices);
+  const DeviceShapes shapes = read_device_shapes(options.file, options.op, device);
+  print_notes(shapes.notices);
+  const FamilySpec* family = shapes.shapes.empty() ? nullptr : find_family(shapes.shapes.front().problem.op());
+  const TableSet set = tables_of(options, family);
+  print_notes(set.notices);
+  const TableLookup lookup(set, device);
+  const Environment environment = open_environment(run.devices, Isolation::process, {}, is_interrupted);
+  JournalRun recorded(run.journal, device);
+  wait_for_quiet(environment, run.quiet_wait_s, is_interrupted);
+
+  InterleavedOptions how{.rounds = options.rounds, .seed = options.seed};
+  how.protocol.cache = run.cache_policy();
+  how.protocol.procedure = "bench/1";
+  how.protocol.seed = options.seed;
+  how.kernels = environment.kernels.get();
+  how.limits = run.limits();
+  how.tick = is_interrupted;
+  ordered_json list = ordered_json::array();
+  size_t num_timed = 0;
+  if (!options.json) print_line(stdout, options.file + " on " + device_text(device));
+  for (const Shape& shape : shapes.shapes) {
+    const ShapeTimes times = time_shape(shape, lookup, *environment.executor, how);
+    if (is_interrupted()) break;
+    num_timed += times.ok();
+    if (options.json)
+      list.push_back(to_json(times));
+    else
+      print_line(stdout, line_of(times));
+  }
+  if (options.json) print_json({{"device", device.key()}, {"shapes", list}});
+  if (!options.json) print_line(stdout, counted_of(num_timed, shapes.shapes.size(), "shape") + " timed");
+  const int status = is_interrupted() ? interrupt_status() : num_timed < shapes.shapes.size() ? 1 : 0;
+  recorded.end(is_interrupted() ? "interrupted" : "done", status);
+  return status;
+}
+
+}  // namespace attune

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <string>
+#include <vector>
+
+#include "measure/executor.h"
+#include "pipeline/change_verdict.h"
+#include "pipeline/served_kernel.h"
+#include "tuner/kernels.h"
+
+namespace attune {
+
+/// A shape, the kernels that serve it before and after its tables changed, and what was measured of them.
+struct ShapeChange {
+  Problem problem;
+  ServedKernel before, after;
+  ChangeSamples samples;
+  std::vector<double> before_us, after_us, untuned_us;  ///< Median of each opening.
+  std::string reason;  ///< Why nothing was measured: a failure, or that the kernel is the same.
+
+  bool is_measured() const noexcept { return !samples.attempts.empty(); }
+};
+
+struct BeforeAfterOptions {
+  ChangeOptions change;
+  Protocol protocol;  ///< Its timing is replaced by that of the device's kind.
+  uint64_t seed = 0;
+  Kernels* kernels = nullptr;  ///< Null: kernels that need compiling fail.
+  Limits limits;               ///< As limits_on() completes them.
+  Tick tick;                   ///< Stops the measuring; what is not done is left out.
+};
+
+/// Looks up the kernels of a shape. One that no solver supports has a reason and is not measured. Throws nothing of
+/// attune::Error.
+ShapeChange shape_change(const Problem& problem, const TableLookup& before, const TableLookup& after,
+                         Executor& executor, const Tick& tick = {});
+
+/// Measures the kernels of all shapes: for each a first attempt, then for each that needs it a second one. An attempt
+/// verifies the old kernel, the new one and the default, and times them interleaved in openings, each a fresh worker. A
+/// shape with one kernel before and after is not measured. What fails is noted in the shape. Throws what executors
+/// throw when the device is lost.
+void measure_changes(std::vector<ShapeChange>& shapes, Executor& executor, const BeforeAfterOptions& options);
+
+/// The verdicts on all shapes, by change_verdict: a shape that keeps its kernel is the same, one that was not measured
+/// for another reason failed.
+std::vector<ChangeResult> judge(const std::vector<ShapeChange>& shapes, const ChangeOptions& options);
+
+}  // namespace attune

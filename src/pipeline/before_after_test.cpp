@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#include "pipeline/before_after.h"
+
+#include <gtest/gtest.h>
+
+namespace attune {
+namespace {
+
+ShapeChange shape(std::string_view before, std::string_view after) {
+  ShapeChange change{.problem = Problem::parse("gemm_a16w16 m=1 n=64 k=64")};
+  change.before.served = Candidate::parse(before);
+  change.after.served = Candidate::parse(after);
+  return change;
+}
+
+ShapeChange measured(double log_ratio) {
+  ShapeChange change = shape("fake.gemm@1:a=1", "fake.gemm@1:a=2");
+  const std::vector<ChangePairs> openings(16, ChangePairs{log_ratio - 0.001, log_ratio, log_ratio + 0.001});
+  change.samples.attempts = {openings, openings};
+  return change;
+}
+
+TEST(BeforeAfter, AShapeThatKeepsItsKernelIsTheSameAndNoTest) {
+  const std::vector<ShapeChange> shapes = {shape("fake.gemm@1:a=1", "fake.gemm@1:a=1"), measured(-0.1), measured(0.1)};
+  const auto results = judge(shapes, {});
+  EXPECT_EQ(results[0].verdict, Change::same);
+  EXPECT_EQ(results[0].num_pairs, 0u);
+  EXPECT_EQ(results[1].verdict, Change::slower);
+  EXPECT_EQ(results[2].verdict, Change::faster);
+}
+
+TEST(BeforeAfter, AShapeThatWasNotMeasuredFailed) {
+  ShapeChange refused = shape("fake.gemm@1:a=1", "fake.gemm@1:a=2");
+  refused.samples.why_failed = refused.reason = "crashed";
+  ShapeChange unknown = refused;
+  unknown.before.served = unknown.after.served = {};
+  const auto results = judge({refused, unknown, shape("fake.gemm@1:a=1", "fake.gemm@1:a=2")}, {});
+  for (const ChangeResult& result : results) EXPECT_EQ(result.verdict, Change::failed);
+}
+
+}  // namespace
+}  // namespace attune
