@@ -20,6 +20,7 @@
 #include "solver/weight_packing.h"
 #include "tensor/convert.h"
 #include "tensor/rounding.h"
+#include "testing/built_helper.h"
 
 namespace attune {
 
@@ -141,7 +142,7 @@ class OpenedSolver {
     if (tasks.empty()) return {};
     KernelCache cache({cache_location().path}, uint64_t{1} << 30);
     std::vector<Binary> binaries;
-    for (const CompileResult& one : CompilePool(cache).compile(tasks)) {
+    for (const CompileResult& one : CompilePool(cache, with_built_helpers()).compile(tasks)) {
       if (!one.outcome.ok()) fail(ErrorCode::unavailable, "{}", one.outcome.detail);
       binaries.push_back(*one.binary);
     }

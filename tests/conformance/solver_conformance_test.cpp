@@ -26,6 +26,7 @@
 #include "solver/registry.h"
 #include "solver_fixture.h"
 #include "solver_ids.h"
+#include "testing/built_helper.h"
 
 namespace attune {
 namespace {
@@ -117,7 +118,7 @@ class SolverConformance : public SolverFixture {
     std::vector<std::vector<Binary>> all(configs.size());
     if (tasks.empty()) return all;
     KernelCache cache({cache_location().path}, uint64_t{1} << 30);
-    auto next = CompilePool(cache).compile(tasks);
+    auto next = CompilePool(cache, with_built_helpers()).compile(tasks);
     size_t at = 0;
     for (size_t i = 0; i < configs.size(); ++i) {
       for (size_t j = 0; j < counts[i]; ++j, ++at) {

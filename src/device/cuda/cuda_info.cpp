@@ -67,6 +67,13 @@ DeviceInfo cuda_device_info(const CudaDriver& driver, int ordinal) {
   return info;
 }
 
+int compute_capability(std::string_view name) noexcept {
+  constexpr std::string_view kPrefix = "sm_";
+  int number = 0;
+  if (name.starts_with(kPrefix)) std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), number);
+  return number;
+}
+
 std::map<std::string, double> cuda_peak_gflops(const CudaRates& rates) {
   const auto* const found = std::ranges::find_if(
       kRates, [&](const auto& one) { return one.major == rates.major && one.minor == rates.minor; });
