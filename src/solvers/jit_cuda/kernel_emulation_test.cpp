@@ -75,6 +75,56 @@ constexpr bool kIsShifted = true, kIsSplit = false;
 #undef attune_sum_parts
 }  // namespace attune::emulated_gpu::tile_bf16_shifted
 
+// What the emulated GPU must find out: texts that leave out what orders a GPU's threads.
+namespace attune::emulated_gpu::tile_without_waits {
+using jit_cuda::KernelArguments;
+constexpr int kIn = 2, kOut = 2, kBlockM = 32, kBlockN = 64, kBlockK = 64, kStages = 3, kWarpsM = 1, kWarpsN = 2;
+constexpr bool kIsShifted = false, kIsSplit = true;
+#define attune_product tile_without_waits_product
+#define attune_sum_parts tile_without_waits_sums
+template <int kLeft>
+void no_wait() {}
+#define copies_done no_wait
+#include "solvers/jit_cuda/rows.cu"
+#include "solvers/jit_cuda/tile_kernel.cu"
+#undef copies_done
+#undef attune_product
+#undef attune_sum_parts
+}  // namespace attune::emulated_gpu::tile_without_waits
+
+namespace attune::emulated_gpu::tile_without_barriers {
+using jit_cuda::KernelArguments;
+constexpr int kIn = 2, kOut = 2, kBlockM = 32, kBlockN = 64, kBlockK = 64, kStages = 3, kWarpsM = 1, kWarpsN = 2;
+constexpr bool kIsShifted = false, kIsSplit = true;
+#define attune_product tile_without_barriers_product
+#define attune_sum_parts tile_without_barriers_sums
+#undef __syncthreads
+#define __syncthreads()
+#include "solvers/jit_cuda/rows.cu"
+#include "solvers/jit_cuda/tile_kernel.cu"
+#undef __syncthreads
+#define __syncthreads synchronize_block
+#undef attune_product
+#undef attune_sum_parts
+}  // namespace attune::emulated_gpu::tile_without_barriers
+
+namespace attune::emulated_gpu::tile_with_a_race {
+using jit_cuda::KernelArguments;
+constexpr int kIn = 2, kOut = 2, kBlockM = 32, kBlockN = 64, kBlockK = 64, kStages = 3, kWarpsM = 1, kWarpsN = 2;
+constexpr bool kIsShifted = false, kIsSplit = true;
+#define attune_product tile_with_a_race_product
+#define attune_sum_parts tile_with_a_race_sums
+#undef atomicAdd
+// The first block of a tile takes itself for the last.
+#define atomicAdd(counter, more) (add_once(counter, more) == 0 ? static_cast<unsigned>(product.num_parts) - 1 : 0)
+#include "solvers/jit_cuda/rows.cu"
+#include "solvers/jit_cuda/tile_kernel.cu"
+#undef atomicAdd
+#define atomicAdd add_once
+#undef attune_product
+#undef attune_sum_parts
+}  // namespace attune::emulated_gpu::tile_with_a_race
+
 #pragma GCC diagnostic pop
 #undef ATTUNE_UNROLL
 #undef __device__
@@ -287,6 +337,34 @@ TEST(JitCudaEmulation, TilesAreRightInPartsOfK) {
              .num_threads = tile_fp16::kThreads,
              .shared_bytes = 3 * 96 * 128},
             {{1, 1, 8, 1, 1}, {33, 67, 72, 1, 1}, {40, 130, 456, 3, 8}});
+}
+
+/// Each fault is seen at every size, because the emulated threads run as far ahead as they may.
+TEST(JitCudaEmulation, TilesAreWrongWithoutWaitsOrBarriersAndWithARace) {
+  struct Fault {
+    const char* name;
+    void (*product)(KernelArguments);
+    void (*sums)(KernelArguments);
+  };
+  for (const Fault& fault :
+       {Fault{"no waits", tile_without_waits::tile_without_waits_product, tile_without_waits::tile_without_waits_sums},
+        Fault{"no barriers", tile_without_barriers::tile_without_barriers_product,
+              tile_without_barriers::tile_without_barriers_sums},
+        Fault{"a race", tile_with_a_race::tile_with_a_race_product, tile_with_a_race::tile_with_a_race_sums}}) {
+    const EmulatedKernel kernel = {.product = fault.product,
+                                   .sums = fault.sums,
+                                   .in = DType::fp16,
+                                   .out = DType::fp16,
+                                   .is_shifted = false,
+                                   .is_split = true,
+                                   .rows = 32,
+                                   .columns = 64,
+                                   .k_multiple = 64,
+                                   .num_threads = tile_fp16::kThreads,
+                                   .shared_bytes = 3 * 96 * 128};
+    for (const EmulatedSizes& sizes : {EmulatedSizes{5, 67, 456, 3, 1}, EmulatedSizes{33, 64, 320, 2, 1}})
+      EXPECT_NE(EmulatedProduct(kernel, sizes, true, 18).wrong(), "") << fault.name;
+  }
 }
 
 TEST(JitCudaEmulation, TilesAreRightForRowsThatBeginAnywhere) {
