@@ -123,10 +123,10 @@ constexpr GemmRule kRules[] = {
     {"threads",
      [](const GemmConfig& c, const GemmShape&, const DeviceInfo&) {
        // The vectors that a thread of `tile` moves must lie 8 rows apart.
-       const int64_t least = c.kernel == Kernel::tile ? c.block_k * 8 / 8 : kWarp;
-       return c.num_threads() >= std::max<int64_t>(least, 64) && c.num_threads() <= kMaxThreads;
+       const int64_t least = c.kernel == Kernel::tile ? std::max<int64_t>(c.block_k, 2 * kWarp) : kWarp;
+       return c.num_threads() >= least && c.num_threads() <= kMaxThreads;
      },
-     "a block has 64 to 512 threads, and one for each 16 bytes of eight rows"},
+     "a block has at most 512 threads, and for a tile 64 at least and one for each 16 bytes of eight rows"},
     {"loop",
      [](const GemmConfig& c, const GemmShape& s, const DeviceInfo&) {
        return c.kernel == Kernel::tile || (c.depth_warps == 1 && c.unroll == 1) || block_step(c, s) < 2 * s.k;
@@ -221,18 +221,66 @@ void for_each(const GemmShape& shape, const Add& add) {
                        .group_m = group_m});
 }
 
-/// The parts of k that give each multiprocessor a tile, within what the rules allow.
-GemmConfig with_parts(GemmConfig config, const GemmShape& shape, const DeviceInfo& device, int64_t wanted_tiles) {
-  config.reduction = Reduction::block;
+/// The first part counts that give the multiprocessors so many tiles, within what the rules allow.
+GemmConfig with_parts(GemmConfig config, const GemmShape& shape, const DeviceInfo& device) {
+  // Measured: with many parts a second launch is faster than the last block, which alone reads what all have written.
+  config.reduction = Reduction::launch;
   for (const int64_t parts : kParts) {
     GemmConfig more = config;
     more.split_k = parts;
     if (broken_rule(more, shape, device) != nullptr) continue;
     config = more;
-    if (num_tiles(config, shape) * parts >= wanted_tiles) break;
+    if (num_tiles(config, shape) * parts >= num_units(device)) break;
   }
   return config;
 }
+
+/// Collects starts that the rules allow, each once.
+class Starts {
+ public:
+  Starts(const GemmShape& shape, const DeviceInfo& device) : shape_(shape), device_(device) {}
+  void add(const GemmConfig& config) {
+    const GemmConfig one = with_parts(config, shape_, device_);
+    if (broken_rule(one, shape_, device_) == nullptr && std::ranges::find(found_, one) == found_.end())
+      found_.push_back(one);
+  }
+  /// With as many warps along K as leave each something to read.
+  void add_rows(Kernel kernel, int64_t rows, int64_t columns, int64_t warps, int64_t depth_warps, int64_t unroll) {
+    GemmConfig one = {.kernel = kernel,
+                      .rows = rows,
+                      .columns = columns,
+                      .warps = warps,
+                      .depth_warps = depth_warps,
+                      .unroll = unroll};
+    while (one.unroll > 1 && block_step(one, shape_) > shape_.k) one.unroll /= 2;
+    while (one.depth_warps > 1 && block_step(one, shape_) > shape_.k) {
+      one.depth_warps /= 2;
+      one.warps = std::min<int64_t>(one.warps * 2, 8);
+    }
+    while (one.warps > 1 && one.tile_columns() >= 2 * shape_.n) one.warps /= 2;
+    while (kernel == Kernel::dot && one.columns > 1 && one.tile_columns() >= 2 * shape_.n) one.columns /= 2;
+    add(one);
+  }
+  void add_tile(int64_t block_m, int64_t block_n, int64_t stages, int64_t m_warps, int64_t n_warps) {
+    GemmConfig one = {.block_m = block_m,
+                      .block_n = block_n,
+                      .block_k = 64,
+                      .stages = stages,
+                      .m_warps = m_warps,
+                      .n_warps = n_warps,
+                      .group_m = shape_.m > block_m ? 8 : 1};
+    if (has_shifted_rows(shape_)) one.stages = 2;
+    while (one.stages > 2 && one.stages * one.block_k >= 2 * shape_.k) --one.stages;
+    if (one.stages == 5) one.stages = 4;
+    add(one);
+  }
+  std::vector<GemmConfig> take() { return std::move(found_); }
+
+ private:
+  const GemmShape& shape_;
+  const DeviceInfo& device_;
+  std::vector<GemmConfig> found_;
+};
 
 }  // namespace
 
@@ -253,52 +301,35 @@ SearchSpace gemm_space(const GemmShape& shape, const DeviceInfo& device) {
   return SearchSpace::listed(configs);
 }
 
+/// Ordered by what won on an H100 (docs/performance/h200.md, Generated kernels).
 std::vector<GemmConfig> gemm_starts(const GemmShape& shape, const DeviceInfo& device) {
-  std::vector<GemmConfig> starts;
-  const auto add = [&](const GemmConfig& config, int64_t tiles_per_unit) {
-    const GemmConfig one = with_parts(config, shape, device, tiles_per_unit * num_units(device));
-    if (broken_rule(one, shape, device) == nullptr && std::ranges::find(starts, one) == starts.end())
-      starts.push_back(one);
-  };
-  const auto few = [&](Kernel kernel, int64_t rows, int64_t columns, int64_t warps, int64_t depth, int64_t unroll) {
-    add({.kernel = kernel, .rows = rows, .columns = columns, .warps = warps, .depth_warps = depth, .unroll = unroll},
-        1);
-  };
-  const auto tile = [&](int64_t m, int64_t n, int64_t k, int64_t stages, int64_t m_warps, int64_t n_warps) {
-    add({.block_m = m,
-         .block_n = n,
-         .block_k = k,
-         .stages = stages,
-         .m_warps = m_warps,
-         .n_warps = n_warps,
-         .group_m = shape.m > m ? 8 : 1},
-        1);
-  };
-  int64_t rows = 1;
-  while (rows < 8 && rows < shape.m) rows *= 2;
-  if (shape.m <= 4 || shape.in == DType::fp32) {
-    few(Kernel::dot, rows, 1, 4, 1, 4);
-    few(Kernel::dot, rows, 2, 4, 1, 2);
-    few(Kernel::dot, rows, 2, 2, 4, 2);
-    few(Kernel::dot, rows, 4, 2, 2, 1);
+  Starts starts(shape, device);
+  const bool is_fp32 = shape.in == DType::fp32;
+  if (shape.m == 1) {
+    starts.add_rows(Kernel::dot, 1, 2, 1, 8, shape.k > 8192 ? 2 : 1);
+    starts.add_rows(Kernel::dot, 1, 2, 4, 2, 1);
+    starts.add_rows(Kernel::dot, 1, 4, 1, 8, 1);
+    starts.add_rows(Kernel::dot, 1, 1, 4, 4, 2);
+  } else if (shape.m <= 8 || is_fp32) {
+    if (shape.m > 2) starts.add_rows(Kernel::dot, 4, 4, 1, 4, 1);
+    starts.add_rows(Kernel::dot, 2, 2, 1, 4, 4);
+    starts.add_rows(Kernel::dot, 2, 2, 4, 1, 4);
+    if (shape.m > 4) starts.add_rows(Kernel::dot, 8, 2, 1, 4, 1);
   }
-  const int64_t matrix_rows = shape.m <= 8 ? 8 : 16;
-  few(Kernel::stream, matrix_rows, 16, 1, 8, 4);
-  few(Kernel::stream, matrix_rows, 16, 2, 4, 4);
-  few(Kernel::stream, matrix_rows, 32, 2, 4, 2);
-  const int64_t stages = has_shifted_rows(shape) ? 2 : 4;
-  if (shape.m > 64) tile(128, 128, 32, stages, 2, 4);
-  if (shape.m > 64) tile(128, 128, 64, std::min<int64_t>(stages, 3), 2, 4);
-  if (shape.m > 32) tile(64, 128, 64, stages, 2, 2);
-  if (shape.m > 32) tile(64, 64, 64, stages, 2, 2);
-  if (shape.m > 16) tile(32, 64, 64, stages, 1, 4);
-  tile(16, 64, 64, stages, 1, 4);
-  tile(16, 32, 64, 2, 1, 2);
-  tile(16, 32, 32, 2, 1, 2);
-  few(Kernel::dot, 1, 1, 2, 1, 1);
-  few(Kernel::dot, 1, 1, 1, 2, 1);
-  few(Kernel::dot, rows, 1, 2, 1, 1);
-  return starts;
+  const int64_t rows = shape.m <= 8 ? 8 : 16;
+  starts.add_rows(Kernel::stream, rows, 32, 1, 8, 1);
+  starts.add_rows(Kernel::stream, rows, 32, 1, 2, 4);
+  starts.add_rows(Kernel::stream, rows, 16, 1, 8, 4);
+  if (shape.m > 64) starts.add_tile(128, 128, 4, 2, 4);
+  if (shape.m > 64) starts.add_tile(128, 64, 3, 2, 2);
+  if (shape.m > 32) starts.add_tile(64, 128, 4, 2, 4);
+  if (shape.m > 16) starts.add_tile(32, 128, 6, 1, 4);
+  if (shape.m > 16) starts.add_tile(32, 64, 6, 1, 4);
+  starts.add_tile(16, 64, 6, 1, 4);
+  starts.add_tile(16, 32, 4, 1, 2);
+  // For what is too small for all others.
+  starts.add_rows(Kernel::dot, 1, 1, 1, 1, 1);
+  return starts.take();
 }
 
 }  // namespace attune::jit_cuda

@@ -34,7 +34,8 @@ const GemmShape kShapesForTest[] = {shape_for_test(1, 1024, 4096),
                                     shape_for_test(7, 33, 65, DType::fp32),
                                     shape_for_test(21, 70, 300, DType::fp16),
                                     shape_for_test(1, 31, 9, DType::fp16),
-                                    shape_for_test(64, 64, 1, DType::fp32)};
+                                    shape_for_test(64, 64, 1, DType::fp32),
+                                    shape_for_test(1, 1, 1, DType::fp32)};
 
 std::string text_of(const GemmShape& shape) { return fmt::format("{}x{}x{}", shape.m, shape.n, shape.k); }
 

@@ -64,14 +64,16 @@ class JitCudaGpu : public testing::Test {
   std::optional<OpenedSolver> jit_;
 };
 
-TEST_F(JitCudaGpu, ComputesEveryTypeWithEachStart) {
+TEST_F(JitCudaGpu, ComputesEveryTypeWithItsFirstStarts) {
+  constexpr size_t kNumStarts = 3;
   for (const char* problem :
        {"gemm_a16w16 m=1 n=64 k=128 dtype=fp32", "gemm_a16w16 m=7 n=33 k=65 dtype=fp32 bias=1",
         "gemm_a16w16 m=1 n=31 k=96 dtype=bf16", "gemm_a16w16 m=16 n=2304 k=4096 dtype=bf16 outdtype=fp32",
         "gemm_a16w16 m=5 n=40 k=64 dtype=fp16 bias=1", "gemm_a16w16 m=100 n=130 k=257 dtype=bf16 bias=1",
         "gemm_a16w16 m=1 n=1 k=1 dtype=bf16"}) {
-    for (const Config& config : jit_->backend().recommended(jit_->problem(problem)))
-      EXPECT_THAT(jit_->wrong(problem, config.key()), IsEmpty());
+    auto starts = jit_->backend().recommended(jit_->problem(problem));
+    starts.resize(std::min(starts.size(), kNumStarts));
+    for (const Config& config : starts) EXPECT_THAT(jit_->wrong(problem, config.key()), IsEmpty());
   }
 }
 
