@@ -38,6 +38,13 @@ class Attributes {
 
 }  // namespace
 
+int compute_capability(std::string_view name) noexcept {
+  constexpr std::string_view kPrefix = "sm_";
+  int number = 0;
+  if (name.starts_with(kPrefix)) std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), number);
+  return number;
+}
+
 DeviceInfo cuda_device_info(const CudaDriver& driver, int ordinal) {
   CUdevice device = 0;
   driver.check(driver.cuDeviceGet(&device, ordinal), "find a device");
@@ -65,13 +72,6 @@ DeviceInfo cuda_device_info(const CudaDriver& driver, int ordinal) {
                 {"unit_threads", of(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)}};
   info.peak_gflops = cuda_peak_gflops({major, minor, info.num_units, cuda_clock_ghz(driver, device)});
   return info;
-}
-
-int compute_capability(std::string_view name) noexcept {
-  constexpr std::string_view kPrefix = "sm_";
-  int number = 0;
-  if (name.starts_with(kPrefix)) std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), number);
-  return number;
 }
 
 std::map<std::string, double> cuda_peak_gflops(const CudaRates& rates) {
