@@ -23,6 +23,7 @@ constexpr const void* image_for(std::span<const KernelImage> images, std::string
 /// Blocks of a launch, in one dimension, and threads of each.
 struct LaunchGrid {
   uint32_t blocks = 1, threads = 1;
+  uint32_t shared_bytes = 0;  ///< Shared memory of a block that the kernel does not declare itself.
 };
 
 }  // namespace attune

@@ -20,6 +20,7 @@
 #include "solver/weight_packing.h"
 #include "tensor/convert.h"
 #include "tensor/rounding.h"
+#include "testing/built_helper.h"
 
 namespace attune {
 
@@ -128,6 +129,8 @@ class OpenedSolver {
     const auto binaries = compiled(normal, config);
     const auto plan = backend_->prepare(normal, config, {binaries});
     const Buffer workspace = allocate(plan->traits().workspace_bytes);
+    if (const uint64_t zeroed = plan->traits().zeroed_bytes; zeroed > 0)
+      device_->memory().fill(workspace.part(0, zeroed), {0, 1});
     plan->run({.operands = addresses, .workspace = workspace.data});
     const HostBytes output(device_->memory(), operands.areas.back());
     std::vector<float> got(static_cast<size_t>(specs.back().elements()));
@@ -139,9 +142,8 @@ class OpenedSolver {
   std::vector<Binary> compiled(const Problem& normal, const Config& config) {
     const auto tasks = solver_->compile_tasks(normal, config, device_->info());
     if (tasks.empty()) return {};
-    KernelCache cache({cache_location().path}, uint64_t{1} << 30);
     std::vector<Binary> binaries;
-    for (const CompileResult& one : CompilePool(cache).compile(tasks)) {
+    for (const CompileResult& one : pool_.compile(tasks)) {
       if (!one.outcome.ok()) fail(ErrorCode::unavailable, "{}", one.outcome.detail);
       binaries.push_back(*one.binary);
     }
@@ -166,6 +168,8 @@ class OpenedSolver {
     return block.part(0, bytes);
   }
 
+  KernelCache cache_{{cache_location().path}, uint64_t{1} << 30};
+  CompilePool pool_{cache_, with_built_helpers()};
   std::unique_ptr<Device> device_;
   std::unique_ptr<Backend> backend_;
   const Solver* solver_ = nullptr;

@@ -17,6 +17,7 @@
 #include "solver/registry.h"
 #include "solver_fixture.h"
 #include "solver_ids.h"
+#include "testing/built_helper.h"
 
 namespace attune {
 namespace {
@@ -96,7 +97,7 @@ class EpilogueConformance : public SolverFixture {
     if (tasks.empty()) return {};
     KernelCache cache({cache_location().path}, uint64_t{1} << 30);
     std::vector<Binary> all;
-    for (const CompileResult& one : CompilePool(cache).compile(tasks)) {
+    for (const CompileResult& one : CompilePool(cache, with_built_helpers()).compile(tasks)) {
       EXPECT_TRUE(one.outcome.ok()) << one.outcome.detail;
       if (one.binary) all.push_back(*one.binary);
     }

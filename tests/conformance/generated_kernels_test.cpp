@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Verifies random configs of the generated kernels at random sizes, including odd and prime ones, with guard bands, and
-// runs them between inaccessible pages. ATTUNE_KERNEL_SAMPLES=300x40 tries 300 configs at 40 sizes each.
+// on a host runs them between inaccessible pages. ATTUNE_KERNEL_SAMPLES=300x40 tries 300 configs at 40 sizes each.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -21,6 +21,7 @@
 #include "search/prune.h"
 #include "search/weight_group.h"
 #include "solver/registry.h"
+#include "testing/built_helper.h"
 
 namespace attune {
 namespace {
@@ -59,14 +60,43 @@ struct Samples {
   }
 };
 
-class GeneratedKernels : public testing::Test {
+/// A solver that generates kernels, where it runs, and which kinds of products it computes.
+struct GeneratingSolver {
+  const char *id, *device;
+  std::vector<std::string> kinds;
+  int64_t max_rows, max_columns, max_depth;
+  int64_t depth_multiple;  ///< K is one in half of the draws.
+};
+
+const GeneratingSolver kOnHost = {
+    .id = "jit_cpu.gemm",
+    .device = "cpu:0",
+    .kinds = {"dtype=fp32", "dtype=fp32 bias=1", "dtype=bf16", "dtype=bf16 outdtype=fp32 bias=1", "dtype=fp16",
+              "dtype=fp32 trans_b=0", "dtype=fp32 trans_a=1", "dtype=bf16 trans_b=0", "dtype=fp32 bpreshuffle=1",
+              "dtype=bf16 bias=1 bpreshuffle=1"},
+    .max_rows = 200,
+    .max_columns = 200,
+    .max_depth = 1500,
+    .depth_multiple = 1};
+const GeneratingSolver kOnGpu = {.id = "jit_cuda.gemm",
+                                 .device = "cuda:0",
+                                 .kinds = {"dtype=bf16", "dtype=bf16 bias=1", "dtype=fp16 outdtype=fp32 bias=1",
+                                           "dtype=fp16", "dtype=fp32 bias=1", "dtype=bf16 outdtype=fp32"},
+                                 .max_rows = 300,
+                                 .max_columns = 1200,
+                                 .max_depth = 9000,
+                                 .depth_multiple = 8};
+
+class GeneratedKernels : public testing::TestWithParam<GeneratingSolver> {
  protected:
   void SetUp() override {
-    solver_ = registry().find("jit_cpu.gemm");
-    if (solver_ == nullptr) GTEST_SKIP() << "jit_cpu.gemm is not in this build";
-    device_ = open_device("cpu:0");
+    solver_ = registry().find(GetParam().id);
+    if (solver_ == nullptr) GTEST_SKIP() << GetParam().id << " is not in this build";
+    if (list_devices(GetParam().device).empty())
+      GTEST_SKIP() << "no NVIDIA GPU is here, on which alone " << GetParam().id << " runs";
+    device_ = open_device(GetParam().device);
     if (!solver_->supports(problem_of("dtype=fp32", 1, 1, 1), device_->info()).yes)
-      GTEST_SKIP() << "jit_cpu.gemm does not support this processor";
+      GTEST_SKIP() << GetParam().id << " does not support this processor";
     backend_ = solver_->open(*device_);
   }
 
@@ -79,7 +109,12 @@ class GeneratedKernels : public testing::Test {
     const auto drawn = static_cast<int64_t>(std::exp(random_.uniform() * std::log(static_cast<double>(below))));
     return std::max<int64_t>(1, random_.below(2) == 0 ? drawn : drawn | 1);
   }
-  Problem draw(const std::string& kind) { return problem_of(kind, size(200), size(200), size(1500)); }
+  Problem draw(const std::string& kind) {
+    const GeneratingSolver& solver = GetParam();
+    const int64_t m = size(solver.max_rows), n = size(solver.max_columns);
+    const int64_t k = size(solver.max_depth), multiple = random_.below(2) == 0 ? 1 : solver.depth_multiple;
+    return problem_of(kind, m, n, (k + multiple - 1) / multiple * multiple);
+  }
 
   /// Draws a config that no rule excludes; returns nothing after many tries.
   std::optional<Config> draw_config(const Problem& problem) {
@@ -89,6 +124,12 @@ class GeneratedKernels : public testing::Test {
       if (!why_outside(space, config, problem, device_->info())) return config;
     }
     return std::nullopt;
+  }
+
+  /// Whether the rules allow the config for a problem.
+  bool takes(const Problem& problem, const Config& config) {
+    if (const auto offered = backend_->offers(problem, config)) return *offered;
+    return !why_outside(backend_->space(problem), config, problem, device_->info());
   }
 
   std::vector<Binary> compiled(const Problem& problem, const Config& config) {
@@ -107,6 +148,11 @@ class GeneratedKernels : public testing::Test {
   }
 
   void verify(const Problem& problem, const Config& config, const Plan& plan) {
+    const Finding found = finding(problem, config, plan);
+    EXPECT_EQ(found.status, Status::ok) << problem.key() << " " << config.key() << ": " << found.detail;
+  }
+
+  Finding finding(const Problem& problem, const Config& config, const Plan& plan) {
     ReferenceCache references(*device_, op_of(problem), problem, 3);
     std::optional<Rotation> plain;
     std::optional<PackedWeights> packed;
@@ -119,9 +165,8 @@ class GeneratedKernels : public testing::Test {
       packed.emplace(*device_, specs, *plain, *how).prepare_check(references);
     }
     Verification verification(*device_, op_of(problem), problem, references);
-    const Finding found = verification.verify(plan.traits(), [&](const Launch& launch) { plan.run(launch); },
-                                              {.twice = true, .weights = packed ? &*packed : nullptr});
-    EXPECT_EQ(found.status, Status::ok) << problem.key() << " " << config.key() << ": " << found.detail;
+    return verification.verify(plan.traits(), [&](const Launch& launch) { plan.run(launch); },
+                               {.twice = true, .weights = packed ? &*packed : nullptr});
   }
 
   /// Runs a plan; an access outside an operand or the workspace crashes the test program.
@@ -144,46 +189,100 @@ class GeneratedKernels : public testing::Test {
   std::unique_ptr<Device> device_;
   std::unique_ptr<Backend> backend_;
   KernelCache cache_{{cache_location().path}, uint64_t{1} << 30};
-  CompilePool pool_{cache_};
+  CompilePool pool_{cache_, with_built_helpers()};
   Random random_{20};
 };
 
-TEST_F(GeneratedKernels, RandomConfigsAreRightAtRandomSizes) {
-  const std::vector<std::string> kinds = {"dtype=fp32",
-                                          "dtype=fp32 bias=1",
-                                          "dtype=bf16",
-                                          "dtype=bf16 outdtype=fp32 bias=1",
-                                          "dtype=fp16",
-                                          "dtype=fp32 trans_b=0",
-                                          "dtype=fp32 trans_a=1",
-                                          "dtype=bf16 trans_b=0",
-                                          "dtype=fp32 bpreshuffle=1",
-                                          "dtype=bf16 bias=1 bpreshuffle=1"};
+TEST_P(GeneratedKernels, RandomConfigsAreRightAtRandomSizes) {
+  const std::vector<std::string>& kinds = GetParam().kinds;
   const Samples samples = Samples::wanted();
-  int num_configs = 0, num_products = 0;
+  struct Drawn {
+    std::string kind;
+    Problem first;
+    Config config;
+  };
+  std::vector<Drawn> all;
+  std::vector<CompileTask> tasks;
+  const auto add_tasks = [&](const Problem& problem, const Config& config) {
+    for (CompileTask& task : solver_->compile_tasks(problem, config, device_->info())) tasks.push_back(std::move(task));
+  };
   for (int i = 0; i < samples.configs; ++i) {
     const std::string& kind = kinds[static_cast<size_t>(i) % kinds.size()];
     const Problem first = draw(kind);
     if (!solver_->supports(first, device_->info()).yes) continue;
     const auto config = draw_config(first);
     if (!config) continue;
-    const auto binaries = compiled(first, *config);
-    ++num_configs;
+    all.push_back({kind, first, *config});
+    // A kernel may depend on what sizes are multiples of.
+    for (const int64_t k : {GetParam().depth_multiple, GetParam().depth_multiple + 1})
+      add_tasks(problem_of(kind, first.integer("m"), first.integer("n"), k), *config);
+  }
+  pool_.compile(tasks);  // On all cores; compiled() finds them in the cache.
+  int num_products = 0;
+  for (const auto& [kind, first, config] : all) {
     // The rules must allow the config at each size; some draws find none.
     for (int size = 0, tries = 0; size < samples.sizes && tries < 100 * samples.sizes; ++tries) {
       const Problem problem = size == 0 ? first : draw(kind);
-      if (!solver_->supports(problem, device_->info()).yes) continue;
-      if (why_outside(backend_->space(problem), *config, problem, device_->info())) continue;
-      const auto plan = backend_->prepare(problem, *config, {binaries});
-      verify(problem, *config, *plan);
-      run_between_fences(problem, *config, *plan);
+      if (!solver_->supports(problem, device_->info()).yes || !takes(problem, config)) continue;
+      const auto binaries = compiled(problem, config);
+      const auto plan = backend_->prepare(problem, config, {binaries});
+      verify(problem, config, *plan);
+      if (device_->info().kind == "host") run_between_fences(problem, config, *plan);
       ++size;
       ++num_products;
     }
   }
+  const int num_configs = static_cast<int>(all.size());
   std::printf("%d configs, %d products\n", num_configs, num_products);
   EXPECT_GT(num_configs, samples.configs / 2);
 }
+
+/// A change of a kernel's text that makes it wrong at some sizes.
+struct TextFault {
+  const char *name, *right, *wrong, *config, *problem;
+};
+constexpr const char* kTileOfParts =
+    "kernel=tile;block_m=32;block_n=64;block_k=64;stages=4;m_warps=1;n_warps=4;group_m=1;split_k=4;reduce=block";
+constexpr const char* kStream = "kernel=stream;rows=8;columns=16;warps=2;depth_warps=4;unroll=2;split_k=1";
+constexpr TextFault kTextFaults[] = {
+    {"the end of K is dropped", "(tile.end - begin + kBlockK - 1) / kBlockK", "(tile.end - begin) / kBlockK",
+     kTileOfParts, "m=20 n=700 k=4040 dtype=bf16"},
+    {"columns of the last tile are those of the first", "return index < extent ? index : extent - 1;",
+     "return index < extent / 32 * 32 ? index : index % 32;", kStream, "m=5 n=1001 k=4096 dtype=bf16"},
+    {"the last block but one adds the parts", "(product.num_parts) - 1;", "(product.num_parts) - 2;", kTileOfParts,
+     "m=20 n=700 k=4096 dtype=bf16"},
+    {"nobody waits for a copy", "copies_done<kStages - 2>();", "", kTileOfParts, "m=20 n=700 k=4096 dtype=bf16"},
+    {"a row ends in the next one", "vector.words[i] = left >= 4 ?", "vector.words[i] = true ?", kStream,
+     "m=5 n=1001 k=4099 dtype=bf16"},
+};
+
+TEST_P(GeneratedKernels, AWrongTextIsFoundOut) {
+  if (device_->info().kind == "host") GTEST_SKIP() << "its texts are checked by jit_cpu's own tests";
+  for (const TextFault& fault : kTextFaults) {
+    const auto problem = Problem::parse(fmt::format("gemm_a16w16 {}", fault.problem));
+    const Problem normal = op_of(problem).normalise(problem, device_->info());
+    const Config config = Config::parse(fault.config);
+    const auto tried = [&](bool is_wrong) {
+      auto tasks = solver_->compile_tasks(normal, config, device_->info());
+      std::string& source = tasks.front().source;
+      const size_t at = source.find(fault.right);
+      EXPECT_NE(at, std::string::npos) << fault.name;
+      if (is_wrong && at != std::string::npos) source.replace(at, std::strlen(fault.right), fault.wrong);
+      const auto compiled = pool_.compile(tasks);
+      EXPECT_TRUE(compiled.front().binary.has_value()) << fault.name << ": " << compiled.front().outcome.detail;
+      if (!compiled.front().binary) return Status::compile_failed;
+      return finding(normal, config, *backend_->prepare(normal, config, {std::span(&*compiled.front().binary, 1)}))
+          .status;
+    };
+    EXPECT_EQ(tried(false), Status::ok) << fault.name;
+    EXPECT_EQ(tried(true), Status::wrong_result) << fault.name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(OnTheHost, GeneratedKernels, testing::Values(kOnHost),
+                         [](const auto&) { return std::string("jit_cpu"); });
+INSTANTIATE_TEST_SUITE_P(OnAGpu, GeneratedKernels, testing::Values(kOnGpu),
+                         [](const auto&) { return std::string("jit_cuda"); });
 
 }  // namespace
 }  // namespace attune

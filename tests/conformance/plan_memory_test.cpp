@@ -20,6 +20,7 @@
 #include "solver/registry.h"
 #include "solver_fixture.h"
 #include "solver_ids.h"
+#include "testing/built_helper.h"
 
 namespace attune {
 namespace {
@@ -61,7 +62,7 @@ class PlanMemory : public SolverFixture {
     const auto tasks = solver_->compile_tasks(problem, config, device_->info());
     if (tasks.empty()) return all;
     KernelCache cache({cache_location().path}, uint64_t{1} << 30);
-    for (auto& compiled : CompilePool(cache).compile(tasks)) {
+    for (auto& compiled : CompilePool(cache, with_built_helpers()).compile(tasks)) {
       EXPECT_TRUE(compiled.outcome.ok()) << compiled.outcome.detail;
       if (compiled.binary) all.push_back(*compiled.binary);
     }

@@ -26,6 +26,7 @@
 #include "solver/registry.h"
 #include "solver_fixture.h"
 #include "solver_ids.h"
+#include "testing/built_helper.h"
 
 namespace attune {
 namespace {
@@ -116,8 +117,7 @@ class SolverConformance : public SolverFixture {
     }
     std::vector<std::vector<Binary>> all(configs.size());
     if (tasks.empty()) return all;
-    KernelCache cache({cache_location().path}, uint64_t{1} << 30);
-    auto next = CompilePool(cache).compile(tasks);
+    auto next = pool_.compile(tasks);
     size_t at = 0;
     for (size_t i = 0; i < configs.size(); ++i) {
       for (size_t j = 0; j < counts[i]; ++j, ++at) {
@@ -127,6 +127,8 @@ class SolverConformance : public SolverFixture {
     }
     return all;
   }
+  KernelCache cache_{{cache_location().path}, uint64_t{1} << 30};
+  CompilePool pool_{cache_, with_built_helpers()};  // Its helpers serve a test's problems one after another.
   std::unique_ptr<Executor> executor_;
 };
 

@@ -30,7 +30,7 @@ class SolverFixture : public testing::TestWithParam<std::string> {
 
   std::string device_id() const {
     if (GetParam() == "fake.gemm") return "fake:0";
-    return GetParam().starts_with("cublaslt.") ? "cuda:0" : "cpu:0";
+    return GetParam().starts_with("cublaslt.") || GetParam().starts_with("jit_cuda.") ? "cuda:0" : "cpu:0";
   }
 
   const Solver* solver_ = nullptr;

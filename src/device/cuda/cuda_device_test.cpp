@@ -22,6 +22,12 @@ TEST(CudaInfo, StatesThePeaksOfAnArchitecture) {
   EXPECT_TRUE(cuda_peak_gflops({99, 0, 132, 1.83}).empty());
 }
 
+TEST(CudaInfo, ReadsTheCapabilityInAName) {
+  EXPECT_EQ(compute_capability("sm_90"), 90);
+  EXPECT_EQ(compute_capability("sm_120a"), 120);
+  for (const char* other : {"gfx942", "x86-64-v4", "sm_", ""}) EXPECT_EQ(compute_capability(other), 0) << other;
+}
+
 TEST(Nvml, NamesWhatHoldsTheClockDown) {
   EXPECT_TRUE(clock_limits(0x1).empty()) << "idle";
   EXPECT_EQ(clock_limits(0x4 | 0x40), (std::vector<std::string>{"power limit", "temperature, by the hardware"}));

@@ -52,6 +52,7 @@ namespace attune {
   X(cuModuleLoadData)                  \
   X(cuModuleUnload)                    \
   X(cuModuleGetFunction)               \
+  X(cuFuncSetAttribute)                \
   X(cuLaunchKernel)
 
 /// The driver of NVIDIA GPUs, opened at run time, so that the program starts where none is. Its functions may be called

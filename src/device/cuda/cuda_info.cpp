@@ -38,6 +38,13 @@ class Attributes {
 
 }  // namespace
 
+int compute_capability(std::string_view name) noexcept {
+  constexpr std::string_view kPrefix = "sm_";
+  int number = 0;
+  if (name.starts_with(kPrefix)) std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), number);
+  return number;
+}
+
 DeviceInfo cuda_device_info(const CudaDriver& driver, int ordinal) {
   CUdevice device = 0;
   driver.check(driver.cuDeviceGet(&device, ordinal), "find a device");

@@ -21,6 +21,8 @@ int cuda_ordinal(std::string_view id);
 std::string cuda_visible_name(std::string_view id);
 /// Its address on the PCI bus, `0000:3B:00.0`. Requires: an id of list_cuda_devices().
 std::string cuda_pci_address(std::string_view id);
+/// Compute capability that an architecture's name states: 90 of `sm_90` and `sm_90a`; 0 of a name of another kind.
+int compute_capability(std::string_view name) noexcept;
 /// The highest clock of the multiprocessors.
 double cuda_clock_ghz(const CudaDriver& driver, CUdevice device);
 

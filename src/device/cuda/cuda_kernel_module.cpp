@@ -28,9 +28,16 @@ CUfunction CudaKernelModule::function(const char* kernel) const {
   return function;
 }
 
+void CudaKernelModule::allow_shared_bytes(CUfunction kernel, uint32_t bytes) const {
+  const CurrentContext current(driver_, context_);
+  driver_.check(
+      driver_.cuFuncSetAttribute(kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(bytes)),
+      "give shared memory to a kernel");
+}
+
 void CudaKernelModule::enqueue(CUfunction kernel, const LaunchGrid& grid, std::span<void* const> arguments,
                                CUstream stream) const {
-  driver_.check(driver_.cuLaunchKernel(kernel, grid.blocks, 1, 1, grid.threads, 1, 1, 0, stream,
+  driver_.check(driver_.cuLaunchKernel(kernel, grid.blocks, 1, 1, grid.threads, 1, 1, grid.shared_bytes, stream,
                                        const_cast<void**>(arguments.data()), nullptr),
                 "launch a kernel");
 }

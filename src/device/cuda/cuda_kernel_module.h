@@ -17,6 +17,8 @@ class CudaKernelModule final : public KernelModule {
 
   void run(const char* kernel, const LaunchGrid& grid, std::span<void* const> arguments) override;
   CUfunction function(const char* kernel) const;  ///< Lives as long as the module.
+  /// Lets a kernel be launched with more shared memory than 48 KiB.
+  void allow_shared_bytes(CUfunction kernel, uint32_t bytes) const;
   /// Enqueues a kernel on a stream of the context, which is the current one. Any thread.
   void enqueue(CUfunction kernel, const LaunchGrid& grid, std::span<void* const> arguments, CUstream stream) const;
 

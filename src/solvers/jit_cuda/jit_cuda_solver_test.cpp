@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "device/devices.h"
+#include "testing/opened_solver.h"
+
+namespace attune {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+/// The solver on a GPU that is described and need not be here.
+class JitCudaSolverFacts : public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_NE(solver_, nullptr); }
+  Problem problem(const std::string& text) const {
+    return op_of(Problem::parse(text)).normalise(Problem::parse(text), gpu_);
+  }
+  std::string reason(const std::string& text) const { return solver_->supports(problem(text), gpu_).reason; }
+  const Solver* solver_ = registry().find("jit_cuda.gemm");
+  DeviceInfo gpu_ = {
+      .id = "cuda:0", .kind = "cuda", .gfx = "sm_90", .num_units = 132, .facts = {{"shared_bytes", 232448}}};
+};
+
+TEST_F(JitCudaSolverFacts, TakeEverySizeOfPlainRowsAndSayWhatIsMissing) {
+  EXPECT_EQ(reason("gemm_a16w16 m=1 n=1 k=1 dtype=bf16"), "");
+  EXPECT_EQ(reason("gemm_a16w16 m=333 n=4099 k=2057 dtype=fp16 outdtype=fp32 bias=1"), "");
+  EXPECT_EQ(reason("gemm_a16w16 m=64 n=64 k=64 dtype=fp32"), "");
+  EXPECT_THAT(reason("gemm_a16w16 m=65 n=64 k=64 dtype=fp32"), HasSubstr("at most 64 rows"));
+  EXPECT_THAT(reason("gemm_a16w16 m=1 n=64 k=64 dtype=bf16 trans_b=0"), HasSubstr("lie along K"));
+  EXPECT_THAT(reason("gemm_a16w16 m=1 n=64 k=64 dtype=bf16 bpreshuffle=1"), HasSubstr("packed"));
+  EXPECT_THAT(reason("gemm_a16w16 m=1 n=64 k=64 dtype=bf16 act=relu"), HasSubstr("activation"));
+  gpu_.gfx = "sm_75";
+  EXPECT_THAT(reason("gemm_a16w16 m=1 n=64 k=64 dtype=bf16"), HasSubstr("8.0"));
+  gpu_.kind = "host";
+  EXPECT_THAT(reason("gemm_a16w16 m=1 n=64 k=64 dtype=bf16"), HasSubstr("NVIDIA GPU"));
+}
+
+/// `attune kernels build` makes a kernel from what a table's row names, without the device.
+TEST_F(JitCudaSolverFacts, ANameIsEnoughToCompileItsKernel) {
+  const Problem one = problem("gemm_a16w16 m=5 n=512 k=1024 dtype=bf16");
+  for (uint64_t i = 0; i < 3; ++i) {
+    const SearchSpace space = solver_->static_space()->space(one, gpu_);
+    const Candidate candidate{"jit_cuda.gemm", "1", space.at(i * (space.size() - 1) / 2)};
+    const Candidate read = Candidate::parse(candidate.name());
+    EXPECT_EQ(read, candidate);
+    EXPECT_EQ(solver_->compile_tasks(one, read.config, gpu_).front().recipe(),
+              solver_->compile_tasks(one, candidate.config, gpu_).front().recipe());
+  }
+}
+
+/// On the GPU of this machine.
+class JitCudaGpu : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (list_devices("cuda:0").empty()) GTEST_SKIP() << "no NVIDIA GPU is here";
+    jit_.emplace("jit_cuda.gemm", "cuda:0");
+    ASSERT_EQ(jit_->unavailable(), "");
+  }
+  std::optional<OpenedSolver> jit_;
+};
+
+TEST_F(JitCudaGpu, ComputesEveryTypeWithItsFirstStarts) {
+  constexpr size_t kNumStarts = 3;
+  for (const char* problem :
+       {"gemm_a16w16 m=1 n=64 k=128 dtype=fp32", "gemm_a16w16 m=7 n=33 k=65 dtype=fp32 bias=1",
+        "gemm_a16w16 m=1 n=31 k=96 dtype=bf16", "gemm_a16w16 m=16 n=2304 k=4096 dtype=bf16 outdtype=fp32",
+        "gemm_a16w16 m=5 n=40 k=64 dtype=fp16 bias=1", "gemm_a16w16 m=100 n=130 k=257 dtype=bf16 bias=1",
+        "gemm_a16w16 m=1 n=1 k=1 dtype=bf16"}) {
+    auto starts = jit_->backend().recommended(jit_->problem(problem));
+    starts.resize(std::min(starts.size(), kNumStarts));
+    for (const Config& config : starts) EXPECT_THAT(jit_->wrong(problem, config.key()), IsEmpty());
+  }
+}
+
+TEST_F(JitCudaGpu, RefusesAConfigThatARuleExcludes) {
+  EXPECT_THAT(jit_->refusal("gemm_a16w16 m=1 n=64 k=64 dtype=bf16",
+                            "kernel=dot;rows=8;columns=4;warps=2;depth_warps=1;unroll=1;split_k=1"),
+              HasSubstr("padding"));
+}
+
+}  // namespace
+}  // namespace attune

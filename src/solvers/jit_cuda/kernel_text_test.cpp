@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// The generated texts compile, here without a GPU. ATTUNE_KERNEL_SAMPLES=300 compiles 300 of each kind.
+#include "solvers/jit_cuda/kernel_text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <set>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "compile/compiler.h"
+#include "compile/elf_file.h"
+#include "solvers/jit_cuda/gemm_space.h"
+
+namespace attune::jit_cuda {
+namespace {
+
+const DeviceInfo kGpuForText = {
+    .id = "cuda:0", .kind = "cuda", .gfx = "sm_90", .num_units = 132, .facts = {{"shared_bytes", 232448}}};
+
+class JitCudaText : public testing::Test {
+ protected:
+  void SetUp() override {
+    nvrtc_ = find_compiler("nvrtc");
+    ASSERT_NE(nvrtc_, nullptr);
+    try {
+      nvrtc_->toolchain();
+    } catch (const Error& error) {
+      GTEST_SKIP() << error.what();
+    }
+  }
+  /// Configs of a space, some of each kernel.
+  std::vector<GemmConfig> some_of(const GemmShape& shape, size_t count) {
+    std::map<Kernel, std::vector<GemmConfig>> found;
+    const SearchSpace space = gemm_space(shape, kGpuForText);
+    for (int i = 0; i < 20000; ++i) {
+      const GemmConfig one = GemmConfig::of(space.at(random_.below(space.size())));
+      if (found[one.kernel].size() < count) found[one.kernel].push_back(one);
+    }
+    std::vector<GemmConfig> all;
+    for (const auto& [kernel, configs] : found) all.insert(all.end(), configs.begin(), configs.end());
+    return all;
+  }
+  const Compiler* nvrtc_ = nullptr;
+  Random random_{18};
+};
+
+TEST_F(JitCudaText, CompilesForEveryTypeWithItsEntriesAndHardlyASpill) {
+  const char* const samples = std::getenv("ATTUNE_KERNEL_SAMPLES");
+  const size_t count = samples != nullptr ? std::strtoul(samples, nullptr, 10) : 1;
+  size_t num_compiled = 0, num_spilling = 0;
+  for (const GemmShape& shape :
+       {GemmShape{.m = 16, .n = 2304, .k = 16384, .in = DType::bf16, .out = DType::bf16},
+        GemmShape{.m = 300, .n = 4099, .k = 2057, .in = DType::fp16, .out = DType::fp32, .bias = true},
+        GemmShape{.m = 7, .n = 500, .k = 4096, .in = DType::fp32, .out = DType::fp32}}) {
+    for (const GemmConfig& config : some_of(shape, count)) {
+      const CompileTask task = gemm_task(shape, config, num_compiled % 4 == 3 ? "sm_80" : "sm_90");
+      const LibraryOutput output = nvrtc_->library()->compile(task);
+      ASSERT_TRUE(output.is_compiled) << config.text().key() << "\n" << output.log;
+      EXPECT_EQ(nvrtc_->flaw_of(output.binary), "");
+      for (const std::string& entry : task.entries)
+        EXPECT_TRUE(exported_symbols(output.binary)->contains(entry)) << config.text().key() << " lacks " << entry;
+      const auto report = nvrtc_->report({output.log, output.binary, {}});
+      const int registers = std::stoi(report.at("registers")), spills = std::stoi(report.at("spills"));
+      EXPECT_LE(registers * config.num_threads(), 64 << 10) << config.text().key();
+      // The assembler keeps a word or two in memory even where registers are left.
+      EXPECT_LE(spills, 64) << config.text().key();
+      num_spilling += spills > 0;
+      ++num_compiled;
+    }
+  }
+  std::printf("%zu kernels compiled, %zu with spills\n", num_compiled, num_spilling);
+}
+
+TEST(JitCudaTasks, DependOnTypesAndParametersAndNotOnSizes) {
+  std::set<std::string> recipes;
+  const auto add = [&](int64_t m, int64_t n, int64_t k, int64_t parts) {
+    const GemmConfig config = {.block_m = 64,
+                               .block_n = 64,
+                               .block_k = 64,
+                               .stages = 2,
+                               .m_warps = 2,
+                               .n_warps = 2,
+                               .group_m = 8,
+                               .split_k = parts};
+    recipes.insert(gemm_task({.m = m, .n = n, .k = k}, config, "sm_90").recipe());
+  };
+  add(64, 512, 1024, 1);
+  add(65, 77, 2000, 1);
+  EXPECT_EQ(recipes.size(), 1u);
+  add(64, 512, 1024, 4);
+  add(64, 512, 1024, 8);
+  EXPECT_EQ(recipes.size(), 2u) << "with parts of k";
+  add(64, 512, 1025, 1);
+  add(64, 512, 1031, 1);
+  EXPECT_EQ(recipes.size(), 3u) << "with rows that are no multiples of 16 bytes";
+}
+
+TEST(JitCudaTasks, HaveNoRemarkAndNoHeader) {
+  const std::string source =
+      gemm_task({.m = 1, .n = 8, .k = 8},
+                {.block_m = 16, .block_n = 32, .block_k = 32, .stages = 2, .m_warps = 1, .n_warps = 2}, "sm_90")
+          .source;
+  EXPECT_THAT(source, testing::Not(testing::HasSubstr("//")));
+  EXPECT_THAT(source, testing::Not(testing::HasSubstr("#include")));
+  EXPECT_THAT(source, testing::HasSubstr("constexpr int kBlockN = 32;"));
+}
+
+}  // namespace
+}  // namespace attune::jit_cuda

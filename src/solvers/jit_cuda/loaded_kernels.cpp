@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#include "solvers/jit_cuda/loaded_kernels.h"
+
+#include "base/file.h"
+#include "solvers/jit_cuda/kernel_text.h"
+
+namespace attune::jit_cuda {
+namespace {
+
+constexpr size_t kMaxUnused = 64;  // Beyond, binaries without a plan are unloaded; each takes some 0.1 MB.
+constexpr int64_t kSharedBytesOfAll = 48 << 10;  // A kernel gets as much without being asked for.
+
+}  // namespace
+
+LoadedKernel::LoadedKernel(const CudaDriver& driver, CUcontext context, const std::string& cubin, int64_t shared_bytes,
+                           bool has_sum)
+    : module(driver, context, cubin.data()), product(module.function(kProductEntry)) {
+  if (has_sum) sum = module.function(kSumEntry);
+  if (shared_bytes > kSharedBytesOfAll) module.allow_shared_bytes(product, static_cast<uint32_t>(shared_bytes));
+}
+
+LoadedKernels::~LoadedKernels() {
+  // Whoever has a plan drops the last share, perhaps where nothing may be unloaded.
+  for (auto& [hash, kernel] : kernels_) {
+    if (kernel.use_count() > 1) new std::shared_ptr<const LoadedKernel>(std::move(kernel));  // Never destroyed.
+  }
+}
+
+std::shared_ptr<const LoadedKernel> LoadedKernels::load(const Binary& binary, int64_t shared_bytes, bool has_sum) {
+  auto& kernel = kernels_[binary.sha256];
+  if (kernel != nullptr) return kernel;
+  try {
+    kernel = std::make_shared<const LoadedKernel>(driver_, context_, read_file(binary.file), shared_bytes, has_sum);
+  } catch (...) {
+    kernels_.erase(binary.sha256);
+    throw;
+  }
+  std::shared_ptr<const LoadedKernel> loaded = kernel;
+  unload_unused();
+  return loaded;
+}
+
+void LoadedKernels::unload_unused() {
+  size_t num_unused = 0;
+  for (const auto& [hash, kernel] : kernels_) num_unused += kernel.use_count() == 1;
+  if (num_unused <= kMaxUnused) return;
+  std::erase_if(kernels_, [](const auto& one) { return one.second.use_count() == 1; });
+}
+
+}  // namespace attune::jit_cuda

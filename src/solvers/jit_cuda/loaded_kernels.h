@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "core/binary.h"
+#include "device/cuda/cuda_kernel_module.h"
+
+namespace attune::jit_cuda {
+
+/// Kernels of one binary on a GPU. Plans share it.
+struct LoadedKernel {
+  LoadedKernel(const CudaDriver& driver, CUcontext context, const std::string& cubin, int64_t shared_bytes,
+               bool has_sum);
+  CudaKernelModule module;
+  CUfunction product = nullptr, sum = nullptr;  ///< `sum`: null without parts of k.
+};
+
+/// The binaries that a backend has loaded, by their hash. Used by the backend's thread. A plan may end on any thread,
+/// also where no call of the driver is allowed (CallerStreams::keep_with_graph()), so it only drops its share; a binary
+/// without plans is unloaded by a later load(), or with the backend. A plan that outlives its backend keeps its binary
+/// loaded until the process ends.
+class LoadedKernels {
+ public:
+  LoadedKernels(const CudaDriver& driver, CUcontext context) : driver_(driver), context_(context) {}
+  ~LoadedKernels();
+  LoadedKernels(const LoadedKernels&) = delete;
+  LoadedKernels& operator=(const LoadedKernels&) = delete;
+
+  /// Throws io for a file that cannot be read, device for one that the driver refuses.
+  std::shared_ptr<const LoadedKernel> load(const Binary& binary, int64_t shared_bytes, bool has_sum);
+
+ private:
+  void unload_unused();
+  const CudaDriver& driver_;
+  CUcontext context_;
+  std::map<std::string, std::shared_ptr<const LoadedKernel>> kernels_;
+};
+
+}  // namespace attune::jit_cuda
