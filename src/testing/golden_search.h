@@ -30,7 +30,7 @@ struct GoldenSpace {
 /// The spaces of golden_spaces.txt, or one of them: a line has name, problem, units of the device, start and space,
 /// separated by tabs.
 inline std::vector<GoldenSpace> golden_spaces(std::string_view only = "") {
-  const std::string text = read_file(ATTUNE_SOURCE_DIR "/src/testing/golden_spaces.txt");
+  const std::string text = read_file(ATTUNE_SOURCE_DIR "/tests/data/golden_spaces.txt");
   std::vector<GoldenSpace> spaces;
   for (const std::string_view line : split(text, '\n')) {
     if (line.empty()) continue;
