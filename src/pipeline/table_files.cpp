@@ -130,6 +130,10 @@ TableFiles read_table_files(std::span<const fs::path> named, const FamilySpec* f
   const auto files = files_of(named);
   for (const fs::path& file : files) sorter.add(file);
   TableFiles found = sorter.take();
+  const bool none_is_readable = std::all_of(found.findings.begin(), found.findings.end(),
+                                            [](const Finding& one) { return one.kind == FindingKind::unreadable; });
+  if (found.families.empty() && none_is_readable && !found.findings.empty())
+    fail(ErrorCode::invalid_input, "{}: {}", found.findings.front().place(), found.findings.front().detail);
   if (found.num_files == 0) {
     std::vector<std::string> names;
     for (const fs::path& path : named) names.push_back("'" + shown(path.string(), 500) + "'");

@@ -28,8 +28,8 @@ struct TableFiles {
 
 /// Reads the tables that are named: a file, or a folder of tables, as a configuration folder is: the `.csv` files of
 /// its `model_configs`, then its own, each in the order of their names. `family`: of all files; null: family_of_file()
-/// decides. A file that names no family is skipped if it is none of the family's tables by its name. Throws
-/// invalid_input for a path that does not exist, and when there is no table.
+/// decides; a table of no known family is skipped with a sentence. Throws
+/// invalid_input for a path that does not exist, when there is no table, and when none of the files can be read.
 TableFiles read_table_files(std::span<const std::filesystem::path> named, const FamilySpec* family = nullptr);
 
 }  // namespace attune

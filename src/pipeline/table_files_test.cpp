@@ -88,6 +88,7 @@ TEST(TableFiles, ThatAreNotThereAreRefused) {
   const TestFolder folder;
   EXPECT_THROW(files_in(folder.path() / "none"), Error);
   EXPECT_THROW(files_in(folder.path()), Error);
+  EXPECT_THROW(files_in(folder.put("mail.db", "SQLite\x01")), Error);
   EXPECT_THROW(files_in(folder.put("bf16_untuned_gemm.csv", "M,N,K\n1,2,3\n")), Error);
 }
 

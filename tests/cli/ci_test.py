@@ -100,6 +100,8 @@ class Folders(Validate):
         self.refused("ci", says="validate")
         self.refused("ci", "validate", "none.csv", says="none.csv")
         self.refused("ci", "validate", "configs", says="no tuned table")
+        self.put("mail.db", "SQLite\x01\n")
+        self.refused("ci", "validate", "mail.db", says="mail.db:1")
         self.put("u_untuned.csv", "M,N,K\n1,2,3\n")
         self.refused("ci", "validate", "u_untuned.csv", says="no tuned table")
         self.table("t.csv", self.sound(1, 40))

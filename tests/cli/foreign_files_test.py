@@ -27,6 +27,7 @@ COMMANDS = {
     "explain": ["explain", PROBLEM, "--devices", "fake:0", "-t", "t.csv"],
     "diff": ["diff", "t.csv", "t.csv"],
     "check": ["check", "t.csv", *FAKE],
+    "ci": None, "ci validate": ["ci", "validate", "t.csv"], "ci compare": ["ci", "compare", "t.csv", "t.csv", *FAKE],
     "capture": None, "capture show": ["capture", "show", "captured"], "capture clear": ["capture", "clear", "empty"],
     "capture merge": ["capture", "merge", "captured", "-o", "merged.csv"],
     "tables": ["tables"], "tables merge": ["tables", "merge", "t.csv", "-o", "all.csv"],
@@ -52,6 +53,9 @@ INSTEAD = {
     ("tune", "--tuning_results_file"): ["tune", "--gemm_size_file", "sizes.yaml", *FAKE],
     ("tune", "--compare_wo_tuning"): ["tune", *FAKE],
     ("tune", "--run_config"): ["tune", *FAKE],
+    ("bench", "-i"): ["bench", *FAKE], ("bench", "-t"): ["bench", "-i", "shapes.csv", *FAKE],
+    ("bench", "--op"): ["bench", "-i", "shapes.csv", *FAKE], ("ci validate", "tables"): ["ci", "validate"],
+    ("ci compare", "before"): ["ci", "compare", *FAKE], ("ci compare", "after"): ["ci", "compare", *FAKE, "t.csv"],
     ("list", "--device-info"): ["list", "candidates", PROBLEM, "--devices", "fake:0"],
     ("diff", "before"): ["diff"], ("diff", "after"): ["diff", "t.csv"], ("check", "table"): ["check"],
     ("capture show", "sources"): ["capture", "show"], ("capture clear", "folder"): ["capture", "clear"],
@@ -61,7 +65,7 @@ INSTEAD = {
 # A folder is what these ask for: it may be used, and nothing in it is harmed.
 TAKES_A_FOLDER = {("tune", "--config-dir"), ("tune", "--keep"), ("tune", "--cache"), ("kernels", "--cache"), ("kernels list", "--cache"),
                   ("kernels clear", "--cache"), ("kernels build", "--cache"), ("shapes", "-o"), ("capture show", "sources"),
-                  ("capture merge", "sources"), ("capture clear", "folder"), ("coverage", "captured"), ("tables merge", "tables")}
+                  ("capture merge", "sources"), ("capture clear", "folder"), ("coverage", "captured"), ("tables merge", "tables"), ("ci validate", "tables")}
 # Texts that name nothing on the disk and are not looked up in a list: any is as good as another.
 FREE_TEXT = {("quarantine list", "--device"), ("quarantine list", "--candidate"), ("quarantine clear", "--device"), ("quarantine clear", "--candidate"),
              ("journal show", "--device"), ("journal export", "--device"), ("journal follow", "--device"),
@@ -148,7 +152,7 @@ class ForeignFiles(story.Story):
             arguments = ["explain"]
         if command == "bench" and option == "problem":
             arguments = ["bench"]
-        if command == "diff" and option == "before":
+        if command in ("diff", "ci compare") and option == "before":
             named.append("t.csv")
         return self.attune(*arguments, *named, status=None, timeout=DEADLINE_S)
 
