@@ -20,8 +20,8 @@ static __device__ unsigned short float_to_bfloat(float value) {
   return bfloat;
 }
 
-// sums (16×8) += a (16×16) · b (16×8). Lane 4·i + j has row i (registers 0, 1) and row i + 8 of the sums, columns 2j and
-// 2j + 1 (PTX, mma.m16n8k16). kType: 1 bf16, 2 fp16.
+// sums (16×8) += a (16×16) · b (16×8). Lane 4·i + j has row i (registers 0, 1) and row i + 8 of the sums, columns 2j
+// and 2j + 1 (PTX, mma.m16n8k16). kType: 1 bf16, 2 fp16.
 template <int kType>
 static __device__ void multiply_add(float (&sums)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
   if constexpr (kType == 1) {

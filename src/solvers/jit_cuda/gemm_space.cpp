@@ -16,6 +16,7 @@ constexpr int64_t kUsedRegisters = 48;      // Of a thread for addresses and loo
 constexpr int64_t kMaxRegisters = 255;      // Of a thread.
 constexpr int64_t kLeastPart = 256;         // Elements of k in a part.
 constexpr int64_t kManyTiles = 2;           // Per multiprocessor: then parts of k only cost.
+constexpr int64_t kMaxBlocks = 1 << 30;     // Kernels count tiles in 32 bits.
 constexpr int64_t kMaxSumBytes = 64 << 20;  // Of the parts' sums; each stream of a plan has its own.
 
 constexpr std::array<int64_t, 5> kRows = {1, 2, 4, 8, 16};
@@ -164,6 +165,11 @@ constexpr GemmRule kRules[] = {
        return c.split_k == 1 || (s.k >= kLeastPart * c.split_k && num_tiles(c, s) < kManyTiles * num_units(d));
      },
      "the tiles are enough for the GPU, or the parts of k would be too short"},
+    {"tiles",
+     [](const GemmConfig& c, const GemmShape& s, const DeviceInfo&) {
+       return num_tiles(c, s) * c.split_k <= kMaxBlocks;
+     },
+     "a launch has at most 2^30 blocks"},
     {"part_sums",
      [](const GemmConfig& c, const GemmShape& s, const DeviceInfo&) {
        return c.split_k == 1 || c.split_k * s.m * s.n * 4 <= kMaxSumBytes;
@@ -301,7 +307,7 @@ SearchSpace gemm_space(const GemmShape& shape, const DeviceInfo& device) {
   return SearchSpace::listed(configs);
 }
 
-/// Ordered by what won on an H100 (docs/performance/h200.md, Generated kernels).
+/// Ordered by what won on an H100 (docs/performance/jit_cuda.md).
 std::vector<GemmConfig> gemm_starts(const GemmShape& shape, const DeviceInfo& device) {
   Starts starts(shape, device);
   const bool is_fp32 = shape.in == DType::fp32;

@@ -99,9 +99,10 @@ TEST(JitCudaSpace, SharedMemoryHoldsTheStagesOrTheTile) {
 TEST(JitCudaSpace, EveryRuleExcludesWhatNoOtherDoes) {
   std::set<std::string_view> alone;
   const int64_t values[] = {1, 2, 3, 4, 8, 16, 32, 64, 128};
-  for (const GemmShape& shape : {shape_for_test(1, 70, 600), shape_for_test(24, 128, 7168),
-                                 shape_for_test(200, 96, 333), shape_for_test(40, 64, 4096, DType::fp32),
-                                 shape_for_test(512, 8192, 8192), shape_for_test(14000, 4096, 3072)}) {
+  for (const GemmShape& shape :
+       {shape_for_test(1, 70, 600), shape_for_test(24, 128, 7168), shape_for_test(200, 96, 333),
+        shape_for_test(40, 64, 4096, DType::fp32), shape_for_test(512, 8192, 8192), shape_for_test(4, 1 << 30, 4096),
+        shape_for_test(14000, 4096, 3072)}) {
     const auto look = [&](const GemmConfig& config) {
       std::string_view found;
       for (const GemmRule& rule : gemm_rules()) {

@@ -9,9 +9,12 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/random.h"
+#include "base/text.h"
 #include "compile/compiler.h"
 #include "compile/elf_file.h"
+#include "solver/registry.h"
 #include "solvers/jit_cuda/gemm_space.h"
 
 namespace attune::jit_cuda {
@@ -96,6 +99,31 @@ TEST(JitCudaTasks, DependOnTypesAndParametersAndNotOnSizes) {
   add(64, 512, 1025, 1);
   add(64, 512, 1031, 1);
   EXPECT_EQ(recipes.size(), 3u) << "with rows that are no multiples of 16 bytes";
+}
+
+/// Rows name a version and a config, so a changed text would be a kernel that was never verified. golden_recipes.txt
+/// has the recipes of one version.
+TEST(JitCudaTasks, DoNotChangeWithoutANewVersion) {
+  const char* const file = ATTUNE_SOURCE_DIR "/src/solvers/jit_cuda/golden_recipes.txt";
+  const Solver* solver = registry().find("jit_cuda.gemm");
+  ASSERT_NE(solver, nullptr);
+  std::vector<std::string> lines = {fmt::format("version {}", solver->version())};
+  for (const char* config :
+       {"kernel=dot;rows=2;columns=2;warps=1;depth_warps=4;unroll=4;split_k=1",
+        "kernel=stream;rows=16;columns=32;warps=1;depth_warps=8;unroll=1;split_k=4;reduce=launch",
+        "kernel=tile;block_m=32;block_n=64;block_k=64;stages=6;m_warps=1;n_warps=4;group_m=8;split_k=1"}) {
+    for (const int64_t k : {4096, 4097}) {
+      for (const auto& [in, out] : {std::pair{DType::bf16, DType::bf16}, {DType::fp16, DType::fp32}}) {
+        const GemmShape shape = {.m = 16, .n = 512, .k = k, .in = in, .out = out};
+        const CompileTask task = gemm_task(shape, GemmConfig::of(Config::parse(config)), "sm_90");
+        lines.push_back(fmt::format("{} {} {} k={} {}", task.recipe(), name(in), name(out), k, config));
+      }
+    }
+  }
+  if (std::getenv("ATTUNE_WRITE_GOLDEN") != nullptr) write_file_atomically(file, join(lines, "\n") + "\n");
+  EXPECT_EQ(read_file(file), join(lines, "\n") + "\n")
+      << "the text of a generated kernel has changed: raise the version of jit_cuda.gemm, and write the file anew with "
+         "ATTUNE_WRITE_GOLDEN=1";
 }
 
 TEST(JitCudaTasks, HaveNoRemarkAndNoHeader) {

@@ -43,8 +43,7 @@ static __device__ Vector shifted(const Vector& low, const Vector& high, int byte
   }
   Vector vector;
   ATTUNE_UNROLL
-  for (int i = 0; i < 4; ++i)
-    vector.words[i] = bytes & 2 ? words[i] >> 16 | words[i + 1] << 16 : words[i];
+  for (int i = 0; i < 4; ++i) vector.words[i] = bytes & 2 ? words[i] >> 16 | words[i + 1] << 16 : words[i];
   return vector;
 }
 
@@ -99,8 +98,15 @@ static __device__ void store(const KernelArguments& product, int row, int column
 static __device__ float sum_of_parts(const KernelArguments& product, int row, int column) {
   const long long size = static_cast<long long>(product.m) * product.n;
   const float* one = product.sums + static_cast<long long>(row) * product.n + column;
+  constexpr int kAhead = 8;  // Loads that wait together: one after another each would take its whole way.
   float sum = 0;
-  for (int part = 0; part < product.num_parts; ++part, one += size) sum += __ldcg(one);
+  for (int first = 0; first < product.num_parts; first += kAhead) {
+    float sums[kAhead];
+    ATTUNE_UNROLL
+    for (int i = 0; i < kAhead; ++i, one += size) sums[i] = first + i < product.num_parts ? __ldcg(one) : 0;
+    ATTUNE_UNROLL
+    for (int i = 0; i < kAhead; ++i) sum += sums[i];
+  }
   return sum;
 }
 
@@ -122,20 +128,20 @@ static __device__ void put_pair(const KernelArguments& product, int part, int ro
   } else {
     const unsigned low = narrowed(sums.x + bias_of(product, column));
     const unsigned high = narrowed(sums.y + bias_of(product, column + 1));
-    unsigned short* const to = static_cast<unsigned short*>(product.c) + static_cast<long long>(row) * product.n + column;
+    unsigned short* const to =
+        static_cast<unsigned short*>(product.c) + static_cast<long long>(row) * product.n + column;
     *reinterpret_cast<unsigned*>(to) = low | high << 16;
   }
 }
 
-// The last block of a tile adds the parts of all. `flag`: a word of shared memory. All threads of a block call it, behind
-// put().
+// The last block of a tile adds the parts of all. `flag`: a word of shared memory. All threads of a block call it,
+// behind put().
 static __device__ void add_parts(const KernelArguments& product, int tile, int first_row, int num_rows,
                                  int first_column, int num_columns, unsigned* flag) {
   if (!kIsSplit || product.counters == nullptr) return;
   __threadfence();
   __syncthreads();
-  if (threadIdx.x == 0)
-    *flag = atomicAdd(product.counters + tile, 1u) == static_cast<unsigned>(product.num_parts) - 1;
+  if (threadIdx.x == 0) *flag = atomicAdd(product.counters + tile, 1u) == static_cast<unsigned>(product.num_parts) - 1;
   __syncthreads();
   if (*flag == 0) return;
   __threadfence();

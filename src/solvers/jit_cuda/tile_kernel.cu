@@ -149,8 +149,8 @@ static __device__ float* tile_element(int row, int column) {
 static __device__ void put_tile(const KernelArguments& product, const Tile& tile, int part,
                                 const float (&sums)[kRowTiles][kColumnTiles][4]) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp, warp = static_cast<int>(threadIdx.x) / kWarp;
-  float* const first = tile_element(warp / kWarpsN * kWarpRows + lane / 4,
-                                    warp % kWarpsN * kWarpColumns + lane % 4 * 2);
+  float* const first =
+      tile_element(warp / kWarpsN * kWarpRows + lane / 4, warp % kWarpsN * kWarpColumns + lane % 4 * 2);
   __syncthreads();
   ATTUNE_UNROLL
   for (int r = 0; r < kRowTiles; ++r) {
