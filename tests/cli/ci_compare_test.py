@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Before and after: shapes timed as their rows serve them, and whether they became slower or faster."""
+import signal
+import time
+
 import story
 from tables_test import OP, REST, Tables
 
@@ -128,6 +131,18 @@ class Compare(BeforeAfter):
         verdicts, answer = self.verdicts("old.csv", "new.csv", status=1, env={"ATTUNE_FAKE_FAULTS": self.work / "faults"})
         self.assertEqual(verdicts, ["failed"])
         self.assertIn("crashed", answer["shapes"][0]["reason"])
+
+    def test_an_interrupt_prints_what_is_known_and_calls_nothing_slower(self):
+        for name, kernel in (("old.csv", DEFAULT), ("new.csv", SLOW)):
+            self.table(name, *(self.row(f"{m},32,16", 5, kernel=kernel) for m in range(200, 260, 2)))
+        running = self.start("ci", "compare", "old.csv", "new.csv", "--op", OP, "--json", *story.FAKE)
+        time.sleep(1)
+        running.send(signal.SIGINT)
+        result = running.wait()
+        self.assertEqual(result.status, 130, str(result))
+        counts = result.json["counts"]
+        self.assertEqual((len(result.json["shapes"]), counts["slower"]), (counts["failed"] + counts["ambiguous"], 0),
+                         str(result))
 
     def test_bad_input(self):
         self.one("t.csv", DEFAULT)
