@@ -9,15 +9,16 @@ namespace {
 
 constexpr int64_t kWarp = 32, kMaxThreads = 512;
 constexpr int64_t kDefaultSharedBytes = 99 << 10;  // Of the smallest GPU since 8.0, if the device does not report it.
-constexpr int64_t kMaxFewRows = 16;         // Rows of A up to which weights are worth streaming once for each 16.
-constexpr int64_t kMaxDotRows = 64;         // Of fp32, which the tensor cores do not multiply exactly.
-constexpr int64_t kRegisters = 64 << 10;    // Of a multiprocessor.
-constexpr int64_t kUsedRegisters = 48;      // Of a thread for addresses and loops; measured, see README.md.
-constexpr int64_t kMaxRegisters = 255;      // Of a thread.
-constexpr int64_t kLeastPart = 256;         // Elements of k in a part.
-constexpr int64_t kManyTiles = 2;           // Per multiprocessor: then parts of k only cost.
-constexpr int64_t kMaxBlocks = 1 << 30;     // Kernels count tiles in 32 bits.
-constexpr int64_t kMaxSumBytes = 64 << 20;  // Of the parts' sums; each stream of a plan has its own.
+constexpr int64_t kMaxFewRows = 16;          // Rows of A up to which weights are worth streaming once for each 16.
+constexpr int64_t kMaxDotRows = 64;          // Of fp32, which the tensor cores do not multiply exactly.
+constexpr int64_t kRegisters = 64 << 10;     // Of a multiprocessor.
+constexpr int64_t kUsedRegisters = 48;       // Of a thread for addresses and loops, by the assembler's reports.
+constexpr int64_t kUsedRegistersOfDot = 80;  // It holds the unpacked elements besides.
+constexpr int64_t kMaxRegisters = 255;       // Of a thread.
+constexpr int64_t kLeastPart = 256;          // Elements of k in a part.
+constexpr int64_t kManyTiles = 2;            // Per multiprocessor: then parts of k only cost.
+constexpr int64_t kMaxBlocks = 1 << 30;      // Kernels count tiles in 32 bits.
+constexpr int64_t kMaxSumBytes = 64 << 20;   // Of the parts' sums; each stream of a plan has its own.
 
 constexpr std::array<int64_t, 5> kRows = {1, 2, 4, 8, 16};
 constexpr std::array<int64_t, 5> kColumns = {1, 2, 4, 16, 32};
@@ -145,7 +146,8 @@ constexpr GemmRule kRules[] = {
                                  ? 2 * (c.block_m + c.block_n) * c.block_k / 8 / c.num_threads() * 4
                              : has_shifted_rows(s) ? held_registers(c) / 2
                                                    : 0;
-       const int64_t of_thread = held_registers(c) + moved + kUsedRegisters;
+       const int64_t used = c.kernel == Kernel::dot ? kUsedRegistersOfDot : kUsedRegisters;
+       const int64_t of_thread = held_registers(c) + moved + used;
        return of_thread <= kMaxRegisters && of_thread * c.num_threads() <= kRegisters;
      },
      "its sums and what is loaded ahead do not fit into registers"},

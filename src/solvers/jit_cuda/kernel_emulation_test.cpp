@@ -291,7 +291,7 @@ TEST(JitCudaEmulation, DotIsRightInPartsOfK) {
              .k_multiple = 256,
              .num_threads = dot_bf16::kThreads,
              .shared_bytes = stream_bytes(4, 4, 2)},
-            {{1, 1, 8, 1, 1}, {3, 7, 520, 2, 1}, {5, 9, 2056, 3, 1}});
+            {{1, 1, 8, 1, 1}, {3, 7, 520, 2, 1}, {5, 9, 776, 3, 1}});
 }
 
 TEST(JitCudaEmulation, DotOfFp32IsRightForRowsThatBeginAnywhere) {
@@ -336,7 +336,7 @@ TEST(JitCudaEmulation, TilesAreRightInPartsOfK) {
              .k_multiple = 64,
              .num_threads = tile_fp16::kThreads,
              .shared_bytes = 3 * 96 * 128},
-            {{1, 1, 8, 1, 1}, {33, 67, 72, 1, 1}, {40, 130, 456, 3, 8}});
+            {{1, 1, 8, 1, 1}, {33, 67, 72, 1, 1}, {40, 70, 200, 2, 8}});
 }
 
 /// Each fault is seen at every size, because the emulated threads run as far ahead as they may.

@@ -7,7 +7,7 @@
 namespace attune::jit_cuda {
 namespace {
 
-constexpr size_t kMaxUnused = 64;  // Beyond, binaries without a plan are unloaded; each takes some 0.1 MB.
+constexpr size_t kMaxUnused = 64;                // Beyond, binaries without a plan are unloaded.
 constexpr int64_t kSharedBytesOfAll = 48 << 10;  // A kernel gets as much without being asked for.
 
 }  // namespace
