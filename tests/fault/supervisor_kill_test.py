@@ -42,7 +42,9 @@ class Supervised(kill_test.Killed):
 
     def check_after_campaign(self):
         self.check_after_kill()
-        self.assertEqual(leftovers.files_below(self.temporary), [], "what the killed runs left is cleared by the next")
+        # A run killed before its folder has a lock leaves one without files of ours, which others clear after an hour (process/temporary_folder).
+        left = [path for path in self.temporary.rglob("*") if path.is_file() and path.name != ".new"]
+        self.assertEqual(left, [], "what the killed runs left is cleared by the next")
 
 
 class AmongHealthyCandidates(Supervised):
