@@ -275,7 +275,7 @@ std::string devices_to_tune(const TuneOptions& options) {
 
 CampaignResult run_campaign(const TuneOptions& options) {
   TunerOptions how = tuner_options(options);
-  const auto variables = library_variables();
+  const auto variables = options.variables ? *options.variables : library_variables();
   // Folders and processes that need cleaning up are created below.
   const InterruptHandler handler;
   const auto environments = open_environments_to_tune(options);
@@ -297,6 +297,7 @@ CampaignResult run_campaign(const TuneOptions& options) {
 
 int run_campaigns(TuneOptions options) {
   std::vector<int64_t>& limits = options.thread_limits;
+  if (!options.variables) options.variables = library_variables();  // The first run sets some of them.
   options.devices.ids = devices_to_tune(options);
   std::optional<CapturedLimits> captured;
   const bool on_host = options.devices.ids.starts_with("cpu");

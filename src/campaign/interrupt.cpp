@@ -8,6 +8,7 @@ namespace {
 
 std::atomic<bool> interrupted = false;
 std::atomic<int> interrupting_signal = 0;
+std::atomic<int> num_handlers = 0;  // A pipeline's run has one for its life, and one of each run in it.
 
 extern "C" void on_interrupt(int signal) {
   interrupting_signal = signal;
@@ -26,8 +27,12 @@ void set_signal_handler(void (*handler)(int)) {
 
 }  // namespace
 
-InterruptHandler::InterruptHandler() { set_signal_handler(on_interrupt); }
-InterruptHandler::~InterruptHandler() { set_signal_handler(SIG_DFL); }
+InterruptHandler::InterruptHandler() {
+  if (num_handlers++ == 0) set_signal_handler(on_interrupt);
+}
+InterruptHandler::~InterruptHandler() {
+  if (--num_handlers == 0) set_signal_handler(SIG_DFL);
+}
 
 const std::atomic<bool>& interrupt_flag() noexcept { return interrupted; }
 

@@ -41,6 +41,15 @@ TEST(InterruptDeathTest, AfterItsLifeASignalEndsTheProgram) {
   EXPECT_EXIT(interrupt_afterwards(), testing::KilledBySignal(SIGTERM), "");
 }
 
+TEST(InterruptDeathTest, ARunWithinARunLeavesTheHandlerToIt) {
+  const auto interrupt_between = [] {
+    const InterruptHandler outer;
+    { const InterruptHandler inner; }
+    exit_after(SIGTERM);
+  };
+  EXPECT_EXIT(interrupt_between(), testing::ExitedWithCode(128 + SIGTERM), "");
+}
+
 TEST(Interrupt, AHangupThatTheProcessIgnoresStaysIgnored) {
   const auto before = std::signal(SIGHUP, SIG_IGN);
   {

@@ -43,6 +43,9 @@ struct TuneOptions {
   /// Limits under which the shapes of `input` were captured, of which only those of the device's own are tuned; null:
   /// all shapes. Outlives these options.
   const CapturedLimits* captured_limits = nullptr;
+  /// What library_variables() returned when the program began; nothing: it is asked, which is too late after a first
+  /// run.
+  std::optional<std::vector<std::string>> variables;
   std::string libtype = "all", search = "race", inputs = "served", journal, isolation = "process";
   bool no_split_k = false, compare = false;
   std::string compare_without_tuning;

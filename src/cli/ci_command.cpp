@@ -11,11 +11,11 @@
 #include "base/locations.h"
 #include "base/text.h"
 #include "cli/ci/ci_compare.h"
+#include "cli/ci/ci_run.h"
 #include "cli/command.h"
 #include "cli/flags/arguments.h"
 #include "cli/flags/device_flags.h"
 #include "cli/flags/value_checks.h"
-#include "device/devices.h"
 #include "formats/device_info/device_info.h"
 #include "pipeline/table_files.h"
 #include "pipeline/table_validation.h"
@@ -41,17 +41,6 @@ struct Validation {
   std::vector<Finding> findings;
 };
 
-/// The described devices come first: of them more is known than of a data sheet.
-std::vector<DeviceLimits> known_limits(const std::string& info_file) {
-  std::vector<DeviceLimits> limits;
-  if (!info_file.empty()) {
-    for (DeviceInfo& device : read_device_info(info_file)) limits.push_back(limits_of(std::move(device)));
-  }
-  for (DeviceInfo& device : list_devices()) limits.push_back(limits_of(std::move(device)));
-  for (DeviceLimits& sheet : data_sheet_limits()) limits.push_back(std::move(sheet));
-  return limits;
-}
-
 Validation validation_of(const ValidateOptions& options) {
   std::vector<std::filesystem::path> named(options.named.begin(), options.named.end());
   if (named.empty()) {
@@ -60,7 +49,9 @@ Validation validation_of(const ValidateOptions& options) {
   }
   Validation result{.files = read_table_files(named, family_option(options.op))};
   result.findings = result.files.findings;
-  const TableRules rules{known_limits(options.info_file), &registry(), options.max_err_ratio};
+  std::vector<DeviceInfo> described;
+  if (!options.info_file.empty()) described = read_device_info(options.info_file);
+  const TableRules rules{known_limits(std::move(described)), &registry(), options.max_err_ratio};
   for (FamilyFiles& files : result.files.families) {
     const Table table = Table::of(std::move(files.documents), files.family, WrongRows::listed);
     result.num_rows += table.rows().size() + table.unreadable().size();
@@ -170,13 +161,18 @@ void add_ci_flags(CLI::App& command, Action& chosen) {
                                                "Measure whether shapes became slower or faster between two tables; "
                                                "exit status 1 if one became slower"),
                        chosen);
+  add_ci_run_flags(
+      *command.add_subcommand("run",
+                              "Tune families, publish their tables and compare the times before and after; "
+                              "exit status 1 if a shape became slower or a family failed"),
+      chosen);
 }
 
 }  // namespace
 
 Command ci_command() {
-  return {CommandGroup::tables, "ci", "Commands for pipelines: validate tables, compare the times before and after",
-          add_ci_flags};
+  return {CommandGroup::tables, "ci",
+          "Commands for pipelines: validate tables, tune, compare the times before and after", add_ci_flags};
 }
 
 }  // namespace attune

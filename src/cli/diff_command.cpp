@@ -11,6 +11,7 @@
 #include "formats/csv/table.h"
 #include "formats/csv/table_diff.h"
 #include "ops/family.h"
+#include "report/diff_json.h"
 #include "report/json_output.h"
 #include "report/result_table.h"
 #include "report/results_file.h"
@@ -18,30 +19,10 @@
 namespace attune {
 namespace {
 
-using nlohmann::ordered_json;
-
 struct DiffOptions {
   std::string before, after, op;
   bool json = false;
 };
-
-ordered_json to_json(const RowChange& change) {
-  ordered_json cells = ordered_json::array();
-  for (const ChangedCell& cell : change.cells)
-    cells.push_back({{"column", cell.column}, {"before", cell.before}, {"after", cell.after}});
-  ordered_json object = {
-      {"problem", change.problem.key()}, {"gfx", change.gfx}, {"cu_num", change.num_units}, {"cells", cells}};
-  if (change.old_us) object["old_us"] = *change.old_us;
-  if (change.new_us) object["new_us"] = *change.new_us;
-  if (change.ratio) object["speedup"] = *change.ratio;
-  return object;
-}
-
-ordered_json to_json(const std::vector<RowChange>& changes) {
-  ordered_json list = ordered_json::array();
-  for (const RowChange& change : changes) list.push_back(to_json(change));
-  return list;
-}
 
 void print(char sign, const RowChange& change) {
   std::string line = fmt::format("{} {}  {}/{}", sign, short_shape(change.problem), change.gfx, change.num_units);
@@ -66,11 +47,7 @@ int run_diff(const DiffOptions& options) {
   const Table before = read_side(options.before, family), after = read_side(options.after, family);
   const TableDiff found = diff(before, after, is_yaml(options.before) != is_yaml(options.after));
   if (options.json) {
-    const ordered_json all = {{"added", to_json(found.added)},
-                              {"removed", to_json(found.removed)},
-                              {"changed", to_json(found.changed)},
-                              {"same", found.num_same}};
-    print_json(all);
+    print_json(diff_json(found));
     return 0;
   }
   for (const RowChange& change : found.removed) print('-', change);

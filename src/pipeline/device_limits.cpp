@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "device/devices.h"
+
 namespace attune {
 namespace {
 
@@ -51,6 +53,14 @@ std::vector<DeviceLimits> data_sheet_limits() {
 
 DeviceLimits limits_of(DeviceInfo device) {
   return {.device = std::move(device), .share = kMeasuredShare, .is_described = true};
+}
+
+std::vector<DeviceLimits> known_limits(std::vector<DeviceInfo> described) {
+  std::vector<DeviceLimits> limits;
+  for (DeviceInfo& device : described) limits.push_back(limits_of(std::move(device)));
+  for (DeviceInfo& device : list_devices()) limits.push_back(limits_of(std::move(device)));
+  for (DeviceLimits& sheet : data_sheet_limits()) limits.push_back(std::move(sheet));
+  return limits;
 }
 
 const DeviceLimits* find_limits(std::span<const DeviceLimits> all, std::string_view gfx, int64_t num_units) noexcept {

@@ -23,6 +23,9 @@ struct DeviceLimits {
 std::vector<DeviceLimits> data_sheet_limits();
 /// The limits of a device as this program describes it.
 DeviceLimits limits_of(DeviceInfo device);
+/// The limits of `described` devices, of those of this machine, and of data sheets, in this order: of a described one
+/// more is known. Asks the drivers of GPUs for theirs.
+std::vector<DeviceLimits> known_limits(std::vector<DeviceInfo> described);
 
 /// Null for a device that is not among them; the first of those with the same architecture and number of units.
 const DeviceLimits* find_limits(std::span<const DeviceLimits> all, std::string_view gfx, int64_t num_units) noexcept;

@@ -29,8 +29,8 @@ std::set<size_t> foreign_lines(const std::string& file, const FamilySpec& family
 
 }  // namespace
 
-DeviceShapes read_device_shapes(const std::string& file, const std::string& op, const DeviceInfo& device) {
-  ShapeList list = read_shapes(file, {.op = op, .settings = {}, .max_rows = {}});
+DeviceShapes read_device_shapes(const std::string& file, const ShapeOptions& options, const DeviceInfo& device) {
+  ShapeList list = read_shapes(file, options);
   DeviceShapes found{.shapes = {}, .notices = std::move(list.notices)};
   if (find_op(list.family->op) == nullptr)
     fail(ErrorCode::invalid_input, "this build computes no {}, see `attune list ops`: '{}'", list.family->op, file);

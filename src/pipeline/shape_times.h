@@ -16,9 +16,9 @@ struct DeviceShapes {
   std::vector<Shape> shapes;         ///< Normalised, each once.
   std::vector<std::string> notices;  ///< Of the file, and about shapes that the device or this build has none of.
 };
-/// Reads a list of shapes, or the rows of a tuned table that are of the device. `op`: family, if the file does not
-/// tell. Throws invalid_input with file and line.
-DeviceShapes read_device_shapes(const std::string& file, const std::string& op, const DeviceInfo& device);
+/// Reads a list of shapes, or the rows of a tuned table that are of the device. Throws invalid_input with file and
+/// line.
+DeviceShapes read_device_shapes(const std::string& file, const ShapeOptions& options, const DeviceInfo& device);
 
 /// The time of a shape: stated by its row, served with the tables, and of the default.
 struct ShapeTimes {

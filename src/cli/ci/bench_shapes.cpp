@@ -14,6 +14,7 @@
 #include "device/devices.h"
 #include "formats/csv/architectures.h"
 #include "formats/csv/csv_document.h"
+#include "pipeline/run/shape_json.h"
 #include "pipeline/shape_times.h"
 #include "report/comparison_output.h"
 #include "report/json_output.h"
@@ -24,28 +25,6 @@ namespace attune {
 namespace {
 
 using nlohmann::ordered_json;
-
-ordered_json kernel_json(const std::optional<TimedCandidate>& timed, const Candidate& candidate) {
-  ordered_json object = {{"candidate", candidate.name()}};
-  if (!timed) return object;
-  object["status"] = name(timed->outcome.status);
-  object["detail"] = timed->outcome.detail;
-  if (timed->comparison.us > 0) add_comparison(object, timed->comparison);
-  return object;
-}
-
-ordered_json to_json(const ShapeTimes& times) {
-  ordered_json object = {{"problem", times.shape.problem.key()},
-                         {"line", times.shape.line},
-                         {"match", name(times.kernel.match)},
-                         {"row", times.kernel.row},
-                         {"reason", times.reason}};
-  if (times.kernel.stated_us) object["stated_us"] = *times.kernel.stated_us;
-  if (times.kernel.untuned.solver.empty()) return object;  // It was not even looked up.
-  object["served"] = kernel_json(times.served, times.kernel.served);
-  object["default"] = kernel_json(times.untuned, times.kernel.untuned);
-  return object;
-}
 
 std::string line_of(const ShapeTimes& times) {
   std::string line = short_shape(times.shape.problem) + ": ";
@@ -73,7 +52,7 @@ int run_bench_shapes(const BenchShapesOptions& options, RunOptions run) {
   check_is_one_device(run.devices);
   run.devices.ids = device_id(run.devices, architectures_in(options.file));
   const DeviceInfo device = find_device(run.devices);
-  const DeviceShapes shapes = read_device_shapes(options.file, options.op, device);
+  const DeviceShapes shapes = read_device_shapes(options.file, {options.op, {}, {}}, device);
   print_notes(shapes.notices);
   const FamilySpec* family = shapes.shapes.empty() ? nullptr : find_family(shapes.shapes.front().problem.op());
   const TableSet set = tables_of(options, family);
@@ -98,7 +77,7 @@ int run_bench_shapes(const BenchShapesOptions& options, RunOptions run) {
     if (is_interrupted()) break;
     num_timed += times.ok();
     if (options.json)
-      list.push_back(to_json(times));
+      list.push_back(times_json(times));
     else
       print_line(stdout, line_of(times));
   }

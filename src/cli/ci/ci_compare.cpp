@@ -23,6 +23,7 @@
 #include "device/devices.h"
 #include "formats/csv/architectures.h"
 #include "pipeline/before_after.h"
+#include "pipeline/run/shape_json.h"
 #include "pipeline/shape_times.h"
 #include "report/json_output.h"
 #include "report/result_table.h"
@@ -51,7 +52,7 @@ std::vector<Problem> problems_of(const CompareOptions& options, const DeviceInfo
     files = {options.shapes};
   std::vector<Problem> problems;
   for (const std::string& file : files) {
-    const DeviceShapes found = read_device_shapes(file, options.op, device);
+    const DeviceShapes found = read_device_shapes(file, {options.op, {}, {}}, device);
     notices.insert(notices.end(), found.notices.begin(), found.notices.end());
     for (const Shape& shape : found.shapes) {
       if (std::find(problems.begin(), problems.end(), shape.problem) == problems.end())
@@ -59,27 +60,6 @@ std::vector<Problem> problems_of(const CompareOptions& options, const DeviceInfo
     }
   }
   return problems;
-}
-
-ordered_json kernel_json(const Candidate& kernel, const std::string& row, std::span<const double> us) {
-  ordered_json object = {{"candidate", kernel.solver.empty() ? "" : kernel.name()}, {"row", row}};
-  if (!us.empty()) object["us"] = geometric_mean(us);
-  return object;
-}
-
-ordered_json to_json(const ShapeChange& shape, const ChangeResult& result) {
-  ordered_json object = {{"problem", shape.problem.key()},
-                         {"verdict", name(result.verdict)},
-                         {"reason", shape.reason},
-                         {"before", kernel_json(shape.before.served, shape.before.row, shape.before_us)},
-                         {"after", kernel_json(shape.after.served, shape.after.row, shape.after_us)},
-                         {"default", kernel_json(shape.after.untuned, "", shape.untuned_us)}};
-  if (result.num_pairs == 0) return object;
-  object["speedup"] = result.speedup;
-  object["interval"] = {result.interval.low, result.interval.high};
-  object["attempts"] = result.attempts;
-  object["pairs"] = result.num_pairs;
-  return object;
 }
 
 std::string line_of(const ShapeChange& shape, const ChangeResult& result) {
@@ -109,7 +89,7 @@ void print_changes(const CompareOptions& options, const DeviceInfo& device, cons
     return;
   }
   ordered_json list = ordered_json::array(), numbers = ordered_json::object();
-  for (size_t i = 0; i < shapes.size(); ++i) list.push_back(to_json(shapes[i], results[i]));
+  for (size_t i = 0; i < shapes.size(); ++i) list.push_back(verdict_json(shapes[i], results[i]));
   for (size_t i = 0; i < counts.size(); ++i) numbers[std::string(name(static_cast<Change>(i)))] = counts[i];
   print_json({{"device", device.key()},
               {"max_regression_pct", options.max_regression_pct},

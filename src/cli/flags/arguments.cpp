@@ -87,7 +87,7 @@ void apply_common_rules(CLI::App& app) {
   for (CLI::Option* option : app.get_options()) {
     if (option->get_expected_max() == 0)
       option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);  // A switch that is given twice is on.
-    else if (option->get_expected_min() > 0)
+    else if (option->get_expected_min() > 0 && option->get_type_name() != kTextOrNothing)
       option->check([](const std::string& text) { return text.empty() ? "expected a value, got an empty one" : ""; });
   }
   for (CLI::App* command : app.get_subcommands(nullptr)) apply_common_rules(*command);

@@ -30,7 +30,10 @@ void add_cache_size_flag(CLI::App& command, std::optional<uint64_t>& bytes);
 inline constexpr const char* kRefusedFlags = "Refused flags";
 /// Removes that group from the help of every command; `--help-all` is to show it.
 void hide_refused_flags(CLI::App& app);
-/// Applies to every flag of a program and its commands: a value must not be empty, and a switch may be given again.
+/// Type of the value of a flag that may be empty, as a workflow's input is that nobody filled in.
+inline constexpr const char* kTextOrNothing = "TEXT or \"\"";
+/// Applies to every flag of a program and its commands: a value must not be empty, unless its type is kTextOrNothing,
+/// and a switch may be given again.
 void apply_common_rules(CLI::App& app);
 /// Returns the names of the commands, or of a command's own, that the help shows.
 std::vector<std::string> commands_in_help(const CLI::App& app);

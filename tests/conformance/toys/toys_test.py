@@ -57,6 +57,24 @@ class ToyTest(story.Story):
         self.assertEqual([step["key"] for step in found["steps"]], [f"toy_norm token={rows} dim=256" for rows in (7, 16, 8)])
         self.assertIn("near", self.toys("explain", "toy_norm token=500 dim=256", "--table", "toy_norm_tuned.csv"))
 
+    def test_a_pipeline_tunes_each_family_and_one_whose_table_is_wrong_stops_no_other(self):
+        for op, (shapes, _) in SHAPES.items():
+            self.put(f"configs/{op}_untuned.csv", shapes)
+        run = ("ci", "run", "--config-dir", "configs", "--arguments")
+        env = {"ATTUNE_MODULES": TOYS}
+        # A flag that one family lacks, and an unknown name, are refused before anything runs.
+        self.refused(*run, " ".join(CPU) + " --packed 1", says=("for toy_norm", "packed"), env=env)
+        self.refused(*run, " ".join(CPU), "--shapes", "toy_scaled,toy_x", says=("toy_norm", "'toy_x'"), env=env)
+        self.put("configs/toy_norm_tuned.csv", "gfx,cu_num\0\n")
+        result = self.attune(*run, " ".join(CPU), status=1, env=env)
+        families = {one["family"]: one for one in json.loads(self.read("ci-results/results.json"))["families"]}
+        self.assertEqual(set(families), set(SHAPES), str(result))
+        self.assertIn("configs/toy_norm_tuned.csv:1", families["toy_norm"]["failure"])
+        scaled = families["toy_scaled"]
+        self.assertEqual((scaled["done"], scaled["failure"], scaled["rows"]["added"], len(scaled["shapes"])), (True, "", 2, 2))
+        self.assertEqual(self.read("ci-results/configs/toy_scaled_tuned.csv"), self.read("configs/toy_scaled_tuned.csv"))
+        self.assertIn("toy_norm_tuned.csv:1", result.stdout)
+
     def test_one_size_is_named_by_flags_of_the_schema(self):
         found = json.loads(self.toys("tune", "--op", "toy_norm", "--token", "8", "--dim", "64", "--json", *CPU))
         self.assertEqual(found["results"][0]["problem"], "toy_norm token=8 dim=64")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/tune_conflicts.h"
+#include "cli/flags/tune_conflicts.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+#include "cli/ci/ci_run.h"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/line_output.h"
+#include "base/locations.h"
+#include "campaign/tune_inputs.h"
+#include "cli/ci/tune_arguments.h"
+#include "cli/flags/arguments.h"
+#include "cli/flags/value_checks.h"
+#include "pipeline/run/argument_text.h"
+#include "pipeline/run/chosen_families.h"
+#include "pipeline/run/pipeline_run.h"
+
+namespace attune {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct CiRunOptions {
+  std::string shapes, arguments, config_dir, folder = "ci-results", journal;
+  double max_regression_pct = 2;
+  bool json = false;
+};
+
+std::filesystem::path config_dir_of(const CiRunOptions& options) {
+  if (!options.config_dir.empty()) return options.config_dir;
+  check_access(config_location());
+  return config_location().path;
+}
+
+/// Everything that can be wrong with the inputs is found here, before anything is written.
+std::vector<FamilyRun> family_runs(const CiRunOptions& options, const std::filesystem::path& config_dir) {
+  const std::vector<std::string> variables = library_variables();
+  const ChosenFamilies chosen = choose_families(options.shapes, config_dir);
+  const std::vector<std::string> arguments = split_arguments(options.arguments);
+  std::vector<FamilyRun> runs;
+  for (const ChosenFamily& one : chosen.families) {
+    FamilyRun run{one.family, tune_arguments(*one.family, one.shapes, config_dir, arguments)};
+    if (!options.journal.empty()) run.tune.journal = options.journal;
+    run.tune.variables = variables;
+    static_cast<void>(device_of(run));
+    check_output(config_dir / one.family->default_file);
+    runs.push_back(std::move(run));
+  }
+  static_cast<void>(journal_file(runs.front().tune.journal));
+  print_notes(chosen.notices);
+  return runs;
+}
+
+ordered_json inputs_of(const CiRunOptions& options, const std::filesystem::path& config_dir,
+                       const std::vector<FamilyRun>& runs) {
+  ordered_json families = ordered_json::array();
+  for (const FamilyRun& run : runs) families.push_back(run.family->op);
+  return {{"shapes", families},
+          {"arguments", split_arguments(options.arguments)},
+          {"config_dir", std::filesystem::absolute(config_dir).lexically_normal().string()},
+          {"max_regression_pct", options.max_regression_pct}};
+}
+
+int run_ci(const CiRunOptions& options) {
+  const std::filesystem::path config_dir = config_dir_of(options);
+  const std::vector<FamilyRun> runs = family_runs(options, config_dir);
+  const ordered_json inputs = inputs_of(options, config_dir, runs);
+  RunFolder folder(options.folder, config_dir, inputs);
+  ChangeOptions change;
+  change.max_regression = options.max_regression_pct / 100;
+  const RunResults results = run_pipeline(runs, folder, change, inputs);
+  const std::string text = read_file(folder.file(options.json ? RunFolder::kResults : RunFolder::kSummary));
+  std::fputs(text.c_str(), stdout);
+  return results.status;
+}
+
+}  // namespace
+
+void add_ci_run_flags(CLI::App& command, std::function<int()>& chosen) {
+  auto options = std::make_shared<CiRunOptions>();
+  command.add_option("--shapes", options->shapes,
+                     "Families to tune, with commas between them; the prefix ck_ of older jobs is accepted. Default: "
+                     "all that have a list of shapes in the configuration folder");
+  command.add_option("--arguments", options->arguments,
+                     "Flags of `attune tune` for every family, in one text: \"--budget 10m --max-m 64\". Quotes keep "
+                     "blanks; no shell reads it");
+  for (const char* flag : {"--shapes", "--arguments"}) command.get_option(flag)->type_name(kTextOrNothing);
+  command.add_option(
+      "--config-dir", options->config_dir,
+      "Folder of the families' lists of shapes and tables, which are written; default: the configuration "
+      "folder (see `attune paths`)");
+  command
+      .add_option("-o,--output", options->folder,
+                  "Folder for the results. An unfinished run there, with equal inputs, is gone on with")
+      ->capture_default_str();
+  command.add_option("--journal", options->journal, "Journal file; default: see `attune paths`");
+  command
+      .add_option("--max-regression", options->max_regression_pct,
+                  "Percent by which a shape may become slower and count as the same")
+      ->capture_default_str()
+      ->check(amounts(0.1, 1000));
+  add_json_flag(command, options->json);
+  command.footer(
+      "For each family: validate the tables, time the shapes as they are served, tune and publish, list the rows that\n"
+      "changed, compare the times before and after (docs/ci.md). A family whose tables cannot be read is listed, and "
+      "the\n"
+      "others go on. The exit status is 1 if a family failed or a shape became slower, 3 if this machine failed.");
+  command.callback([options, &chosen] { chosen = [options] { return run_ci(*options); }; });
+}
+
+}  // namespace attune

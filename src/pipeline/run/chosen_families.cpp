@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#include "pipeline/run/chosen_families.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "formats/csv/untuned_table.h"
+
+namespace attune {
+namespace {
+
+std::string names_of_tunable() {
+  std::vector<std::string> names;
+  for (const FamilySpec& family : families()) {
+    if (family.tunable) names.emplace_back(family.op);
+  }
+  return join(names, ", ");
+}
+
+bool has_list(const FamilySpec& family, const std::filesystem::path& config_dir) {
+  std::error_code missing;
+  return std::filesystem::exists(config_dir / untuned_file_name(family), missing);
+}
+
+const FamilySpec& family_of(std::string_view name, const std::filesystem::path& config_dir) {
+  const FamilySpec* family = find_family(name);
+  if (family == nullptr)
+    fail(ErrorCode::invalid_input, "unknown name in --shapes, use those of {}: '{}'", names_of_tunable(), shown(name));
+  if (!family->tunable)
+    fail(ErrorCode::invalid_input, "this build reads the tables of {} but cannot tune it, use those of {}", family->op,
+         names_of_tunable());
+  if (!has_list(*family, config_dir))
+    fail(ErrorCode::invalid_input, "the configuration folder has no list of shapes of {}, write it: '{}'", family->op,
+         shown((config_dir / untuned_file_name(*family)).string(), 500));
+  return *family;
+}
+
+ChosenFamilies families_with_lists(const std::filesystem::path& config_dir) {
+  ChosenFamilies chosen;
+  for (const FamilySpec& family : families()) {
+    if (!has_list(family, config_dir)) continue;
+    if (family.tunable)
+      chosen.families.push_back({&family, config_dir / untuned_file_name(family)});
+    else
+      chosen.notices.push_back(
+          fmt::format("left out, this build cannot tune {}: {}", family.op, untuned_file_name(family)));
+  }
+  return chosen;
+}
+
+}  // namespace
+
+ChosenFamilies choose_families(std::string_view names, const std::filesystem::path& config_dir) {
+  std::error_code missing;
+  if (!std::filesystem::is_directory(config_dir, missing))
+    fail(ErrorCode::invalid_input, "there is no configuration folder, check the path: '{}'",
+         shown(config_dir.string(), 500));
+  if (std::ranges::any_of(names, [](char one) { return static_cast<unsigned char>(one) < ' '; }))
+    fail(ErrorCode::invalid_input, "--shapes holds a line end or another control character, put the names on one line");
+  ChosenFamilies chosen;
+  if (trim(names).empty()) chosen = families_with_lists(config_dir);
+  for (const std::string_view piece : split(names, ',')) {
+    const std::string_view name = trim(piece);
+    if (name.empty()) continue;  // A comma at the end.
+    const FamilySpec& family = family_of(name, config_dir);
+    const bool is_known =
+        std::ranges::any_of(chosen.families, [&](const ChosenFamily& one) { return one.family == &family; });
+    if (!is_known) chosen.families.push_back({&family, config_dir / untuned_file_name(family)});
+  }
+  if (chosen.families.empty())
+    fail(ErrorCode::invalid_input,
+         "there is nothing to tune: the configuration folder has no list of shapes, such as {}: '{}'",
+         untuned_file_name(default_family()), shown(config_dir.string(), 500));
+  return chosen;
+}
+
+}  // namespace attune

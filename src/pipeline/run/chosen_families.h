@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ops/family.h"
+
+namespace attune {
+
+/// A family to tune, and its list of shapes.
+struct ChosenFamily {
+  const FamilySpec* family = nullptr;
+  std::filesystem::path shapes;  ///< Exists.
+};
+
+/// The families of a pipeline's run.
+struct ChosenFamilies {
+  std::vector<ChosenFamily> families;  ///< At least one, each once, in the order in which they are named.
+  std::vector<std::string> notices;    ///< Sentences about lists of families that this build cannot tune.
+};
+
+/// Finds the families that `names` lists, with commas between them and blanks around them; the prefix `ck_` of older
+/// job names is accepted. Without a name: all that this build can tune and of which the configuration folder has a list
+/// of shapes (untuned_file_name()). Throws invalid_input for an unknown name, with the list of those that are known;
+/// for a family that this build cannot tune, or of which the folder has no list; and when there is nothing to tune.
+ChosenFamilies choose_families(std::string_view names, const std::filesystem::path& config_dir);
+
+}  // namespace attune

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: MIT
+"""`attune ci run`: families tuned, published and compared with what they were; interrupted, and gone on with."""
+import json
+import os
+import signal
+import time
+
+import story
+from tables_test import HEADER, REST, TUNED, Tables
+
+KEY = "M,N,K,bias,dtype,outdtype,scaleAB,bpreshuffle"
+LIST = "configs/bf16_untuned_gemm.csv"
+SLOW = "fake.gemm@1:split_k=1;tile_m=16;tile_n=16"
+FAKE_ARGUMENTS = "--devices fake:0 --quiet-wait 0"
+FILES = {"results.json", "summary.md", "before.json", "after.json", "log.txt", "before", "configs"}
+
+
+class CiRun(Tables):
+    def shapes(self, *sizes):
+        self.put(LIST, "\n".join((KEY, *(size + REST for size in sizes), "")))
+
+    def ci(self, *arguments, given=FAKE_ARGUMENTS, status=0, **how):
+        return self.attune("ci", "run", "--config-dir", "configs", "--arguments", given, *arguments, status=status, **how)
+
+    def refuses(self, *arguments, says):
+        return self.refused("ci", "run", *arguments, says=says, env=self.where)
+
+    def results(self, folder="ci-results"):
+        return json.loads(self.read(f"{folder}/results.json"))
+
+    def verdicts(self, folder="ci-results"):
+        return [(one["problem"], one["verdict"], one.get("speedup"), one["after"]["candidate"])
+                for family in self.results(folder)["families"] for one in family["shapes"]]
+
+    def decided(self):
+        """The problems of the journal's decisions, each as often as it was decided."""
+        return sorted(entry["problem"] for kind, entry in self.journal() if kind == "decision")
+
+
+class Artefacts(CiRun):
+    def test_the_tables_are_tuned_published_and_compared_with_what_they_were(self):
+        self.shapes("256,32,16", "1,40,40")
+        self.table("configs/" + TUNED, self.row("256,32,16", 5, kernel=SLOW), self.row("64,32,16", 7))
+        old = self.read("configs/" + TUNED)
+        result = self.ci("--shapes", " ck_gemm_a16w16 , ", "-o", "out", given=FAKE_ARGUMENTS + " --all")
+        self.assertEqual(set(os.listdir(self.work / "out")), FILES)
+        answer = self.results("out")
+        self.assertEqual((answer["version"], answer["ending"], answer["status"]), (1, "done", 0))
+        self.assertEqual(answer["inputs"]["arguments"], [*FAKE_ARGUMENTS.split(), "--all"])
+        family, = answer["families"]
+        self.assertEqual((family["family"], family["device"], family["done"], family["failure"]),
+                         ("gemm_a16w16", "fake/4", True, ""))
+        self.assertEqual(family["rows"], {"added": 1, "changed": 1, "removed": 0, "same": 1})
+        self.assertGreater(family["num_findings"], 0)
+        slow, new = family["shapes"]
+        self.assertEqual((slow["verdict"], slow["before"]["candidate"]), ("faster", SLOW))
+        self.assertGreater(slow["interval"][0], 1.02)
+        self.assertEqual((new["before"]["row"], new["after"]["row"]), ("", f"configs/{TUNED}:4"))
+        self.assertEqual(sum(answer["counts"].values()), 2)
+        # The artefact is laid out as the configuration folder is, and holds the tables before and after.
+        for name in (TUNED, "bf16_untuned_gemm.csv"):
+            self.assertEqual(self.read("out/configs/" + name), self.read("configs/" + name))
+        self.assertEqual(self.read("out/before/" + TUNED), old)
+        before, = json.loads(self.read("out/before.json"))["families"].values()
+        self.assertEqual([one["match"] for one in before["shapes"]], ["exact", "fallback"])
+        after, = json.loads(self.read("out/after.json"))["families"].values()
+        self.assertEqual([len(attempt) for attempt in after[0]["log_ratios"]], [8, 16])
+        self.assertIn("gemm_a16w16: after: 2 shapes compared\n", result.stderr)
+        self.assertIn("2 shapes decided", self.read("out/log.txt"))
+        self.assertEqual(result.stdout, self.read("out/summary.md"))
+        self.assertRegex(result.stdout, r"(?m)^\| 256×32×16 fp32 \| faster \| ")
+
+    def test_without_names_are_all_families_with_a_list_and_the_folder_is_the_configuration_folder(self):
+        self.shapes("1,40,40")
+        self.put("configs/a8w8_untuned_gemm.csv", "M,N,K\n1,2,3\n")
+        result = self.attune("ci", "run", "--shapes", "", "--arguments", "--devices fake:0 --quiet-wait 0 --cache 'my kernels'",
+                             "--json", env=self.where)
+        self.assertEqual(result.json["inputs"]["shapes"], ["gemm_a16w16"])
+        self.assertIn("left out, this build cannot tune gemm_a8w8", result.stderr)
+        # A finished run is begun anew in the same folder, with other inputs, too; what the journal holds stands.
+        decided = self.decided()
+        self.ci("--max-regression", "3")
+        self.assertEqual(self.decided(), decided)
+        self.assertEqual(self.results()["inputs"]["max_regression_pct"], 3)
+        self.assertEqual(self.verdicts()[0][1], "same")  # The tables of the first run are those before this one.
+
+    def test_on_a_real_device(self):
+        self.shapes("4,16,16")
+        self.ci(given="--devices cpu:0 --threads 1 --quiet-wait 0 --libtype portable --max-trials 2", status=None)
+        answer = self.results()
+        self.assertEqual((answer["ending"], sum(answer["counts"].values())), ("done", 1))
+        self.assertIn(answer["status"], (0, 1))  # Another program may slow one of two equal kernels.
+        self.assertEqual(len(self.rows("configs/" + TUNED)), 1)
+
+
+class Failures(CiRun):
+    def test_a_table_or_list_that_cannot_be_read_is_named_and_left_as_it_is(self):
+        self.shapes("1,40,40")
+        self.put("configs/model_configs/x_" + TUNED, "gfx,cu_num,M\0\n")
+        self.ci(status=1)
+        family, = self.results()["families"]
+        self.assertIn(f"configs/model_configs/x_{TUNED}:1", family["failure"])
+        self.assertEqual((family["done"], family["shapes"]), (False, []))
+        os.remove(self.work / "configs/model_configs" / ("x_" + TUNED))
+        self.table("configs/" + TUNED, "fake,4,x,32,48" + REST + ",fake,-1,1,1,k,0,0,0")
+        with self.untouched("configs/" + TUNED):
+            self.ci(status=1)
+        self.assertIn(f"configs/{TUNED}:2", self.results()["families"][0]["failure"])
+        self.assertIn(f"configs/{TUNED}:2", self.read("ci-results/summary.md"))
+        os.remove(self.work / "configs" / TUNED)
+        self.shapes("seven,40,40")
+        self.ci(status=1)
+        self.assertIn(LIST + ":2", self.results()["families"][0]["failure"])
+
+
+class Interrupts(CiRun):
+    SIZES = [f"{m},32,16" for m in range(200, 250, 10)]
+
+    def undisturbed(self):
+        self.shapes(*self.SIZES)
+        self.ci()
+        return self.verdicts(), self.decided()
+
+    def test_what_is_tuned_is_published_and_the_next_call_goes_on(self):
+        self.shapes(*self.SIZES)
+        running = self.start("ci", "run", "--config-dir", "configs", "--arguments", FAKE_ARGUMENTS)
+        while running.process.poll() is None and not (self.work / "configs" / (TUNED + ".lock")).exists():
+            if self.count("decision") >= 2:
+                break
+            time.sleep(0.01)
+        running.send(signal.SIGTERM)
+        result = running.wait()
+        self.assertEqual(result.status, 143, str(result))
+        answer = self.results()
+        self.assertEqual((answer["ending"], answer["status"], answer["families"][0]["done"]), ("interrupted", 143, False))
+        num_published = len(self.rows("configs/" + TUNED))
+        self.assertGreaterEqual(num_published, 2)
+        self.assertIn("was interrupted", result.stdout)
+        self.refuses("--config-dir", "configs", "--arguments", FAKE_ARGUMENTS + " --seed 1", says="unfinished run with other inputs")
+        result = self.ci()
+        self.assertIn("goes on with the run", result.stderr)
+        self.assertEqual((self.results()["ending"], len(self.rows("configs/" + TUNED))), ("done", len(self.SIZES)))
+        self.assertEqual(len(self.decided()), len(set(self.decided())))
+
+    def test_killed_at_any_point_the_verdicts_are_those_of_a_run_that_was_not(self):
+        began = time.monotonic()
+        verdicts, decided = self.undisturbed()
+        seconds = time.monotonic() - began
+        for part in (0.2, 0.5, 0.8):
+            with self.subTest(part):
+                for folder in (self.home, self.work):
+                    story.shutil.rmtree(folder)
+                os.makedirs(self.work / "configs")
+                self.shapes(*self.SIZES)
+                running = self.start("ci", "run", "--config-dir", "configs", "--arguments", FAKE_ARGUMENTS)
+                time.sleep(seconds * part)
+                running.send(signal.SIGKILL)
+                running.wait()
+                self.ci()
+                self.assertEqual(self.verdicts(), verdicts)
+                self.assertEqual(self.decided(), decided)
+
+
+class BadInput(CiRun):
+    def test_names_are_refused_with_the_list_before_anything_runs(self):
+        self.shapes("1,40,40")
+        for name in ("gemm_x", "gemm_a16w16; rm -rf /", "$(touch x)", "'gemm_a16w16'", "gemm_a16w16,gemm_y"):
+            self.refuses("--shapes", name, says=("unknown name in --shapes, use those of", "gemm_a16w16"))
+        self.refuses("--shapes", "gemm_a16w16\n", says="control character")
+        self.refuses("--shapes", "gemm_a8w8", says="cannot tune")
+
+    def test_arguments_are_refused_before_anything_runs(self):
+        self.shapes("1,40,40")
+        for given, says in (("; rm -rf x", "no shell reads them"), ("$(touch x)", "no shell"), ("`x`", "no shell"),
+                            ("--all\n--sort", "control character"), ("--cache 'x", "not closed"),
+                            ("'; rm'", "takes no argument"), ("--bugdet 3", "the nearest is --budget"),
+                            ("--budget soon", "soon"), ("--help", "ask for help"), ("-i x.csv", "--untune_file"),
+                            ("-o x.csv", "--tune_file"), ("--json", "--json"), ("-m 3", "a size"),
+                            ("--threads 1,2", "one number"), ("--tp 8", "--model_dir"), ("--devices fake:9", "fake:9"),
+                            ("--devices fake:0,fake:1", "one device"), ("--act nothing", "nothing")):
+            with self.subTest(given):
+                self.refuses("--arguments", given, says=says)
+
+    def test_folders_are_refused_before_anything_runs(self):
+        self.refuses("--config-dir", "none", says="no configuration folder")
+        self.refuses("--config-dir", "configs", says="nothing to tune")
+        self.refuses("--shapes", "gemm_a16w16", says="no list of shapes of gemm_a16w16")
+        self.shapes("1,40,40")
+        self.refuses("-o", ".", says="would overwrite the configuration folder")
+        self.put("mine/letter.txt", "x")
+        self.refuses("-o", "mine", says="holds other files")
+        self.put("mine/results.json", "x")
+        self.refuses("-o", "mine", says="no JSON object")
+
+
+if __name__ == "__main__":
+    story.main()
