@@ -18,6 +18,7 @@ PASSWD = "root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1:daemon:/usr/sbin:/usr/sb
 DEADLINE_S = 20
 TUNE = ["tune", "-m", "1", "-n", "8", "-k", "8", "--dtype", "fp32", *FAKE]
 
+CI_ARGUMENTS = "--devices fake:0 --quiet-wait 0 --max-trials 4"
 # How each command does its work, so that an option more is all that can be refused.
 COMMANDS = {
     "tune": TUNE,
@@ -28,6 +29,7 @@ COMMANDS = {
     "diff": ["diff", "t.csv", "t.csv"],
     "check": ["check", "t.csv", *FAKE],
     "ci": None, "ci validate": ["ci", "validate", "t.csv"], "ci compare": ["ci", "compare", "t.csv", "t.csv", *FAKE],
+    "ci run": ["ci", "run", "--config-dir", "configs", "--arguments", CI_ARGUMENTS],
     "capture": None, "capture show": ["capture", "show", "captured"], "capture clear": ["capture", "clear", "empty"],
     "capture merge": ["capture", "merge", "captured", "-o", "merged.csv"],
     "tables": ["tables"], "tables merge": ["tables", "merge", "t.csv", "-o", "all.csv"],
@@ -56,6 +58,7 @@ INSTEAD = {
     ("bench", "-i"): ["bench", *FAKE], ("bench", "-t"): ["bench", "-i", "shapes.csv", *FAKE],
     ("bench", "--op"): ["bench", "-i", "shapes.csv", *FAKE], ("ci validate", "tables"): ["ci", "validate"],
     ("ci compare", "before"): ["ci", "compare", *FAKE], ("ci compare", "after"): ["ci", "compare", *FAKE, "t.csv"],
+    ("ci run", "--config-dir"): ["ci", "run", "--arguments", CI_ARGUMENTS], ("ci run", "--arguments"): ["ci", "run", "--config-dir", "configs"],
     ("list", "--device-info"): ["list", "candidates", PROBLEM, "--devices", "fake:0"],
     ("diff", "before"): ["diff"], ("diff", "after"): ["diff", "t.csv"], ("check", "table"): ["check"],
     ("capture show", "sources"): ["capture", "show"], ("capture clear", "folder"): ["capture", "clear"],
@@ -65,7 +68,8 @@ INSTEAD = {
 # A folder is what these ask for: it may be used, and nothing in it is harmed.
 TAKES_A_FOLDER = {("tune", "--config-dir"), ("tune", "--keep"), ("tune", "--cache"), ("kernels", "--cache"), ("kernels list", "--cache"),
                   ("kernels clear", "--cache"), ("kernels build", "--cache"), ("shapes", "-o"), ("capture show", "sources"),
-                  ("capture merge", "sources"), ("capture clear", "folder"), ("coverage", "captured"), ("tables merge", "tables"), ("ci validate", "tables")}
+                  ("capture merge", "sources"), ("capture clear", "folder"), ("coverage", "captured"), ("tables merge", "tables"), ("ci validate", "tables"),
+                  ("ci run", "--config-dir"), ("ci run", "-o")}
 # Texts that name nothing on the disk and are not looked up in a list: any is as good as another.
 FREE_TEXT = {("quarantine list", "--device"), ("quarantine list", "--candidate"), ("quarantine clear", "--device"), ("quarantine clear", "--candidate"),
              ("journal show", "--device"), ("journal export", "--device"), ("journal follow", "--device"),
@@ -86,6 +90,7 @@ class ForeignFiles(story.Story):
         self.put("shapes.csv", SHAPES)
         self.put("sizes.yaml", "- {'M': 1, 'N': 8, 'K': 8, 'rowMajorA': 'T', 'rowMajorB': 'N'}\n")
         self.put("captured/bf16_untuned_gemm.csv", SHAPES)
+        self.put("configs/bf16_untuned_gemm.csv", SHAPES)
         self.put("model/config.json", '{"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 64,'
                  '"intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,'
                  '"vocab_size": 256, "torch_dtype": "bfloat16"}')

@@ -16,6 +16,7 @@
 #include "pipeline/run/argument_text.h"
 #include "pipeline/run/chosen_families.h"
 #include "pipeline/run/pipeline_run.h"
+#include "store/journal.h"
 
 namespace attune {
 namespace {
@@ -48,7 +49,9 @@ std::vector<FamilyRun> family_runs(const CiRunOptions& options, const std::files
     check_output(config_dir / one.family->default_file);
     runs.push_back(std::move(run));
   }
-  static_cast<void>(journal_file(runs.front().tune.journal));
+  const std::filesystem::path journal = journal_file(runs.front().tune.journal);
+  // A journal that is not there yet is not made before all is known to be right.
+  if (std::filesystem::exists(std::filesystem::symlink_status(journal))) static_cast<void>(open_sql_journal(journal));
   print_notes(chosen.notices);
   return runs;
 }
