@@ -29,12 +29,18 @@ namespace {
 using nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
-/// The tables of a folder as a lookup takes them. Throws invalid_input for one that cannot be read.
-TableSet table_set(const FamilyRun& run, const fs::path& config_dir) {
-  RuntimeTables read = tables_in(*run.family, config_dir);
+/// The tables of a folder. Throws invalid_input for one that cannot be read.
+RuntimeTables readable_tables(const FamilySpec& family, const fs::path& config_dir) {
+  RuntimeTables read = tables_in(family, config_dir);
   for (const std::string& why : read.wrong) {
     if (!why.empty()) fail(ErrorCode::invalid_input, "{}", why);
   }
+  return read;
+}
+
+/// The same as a lookup takes them.
+TableSet table_set(const FamilyRun& run, const fs::path& config_dir) {
+  RuntimeTables read = readable_tables(*run.family, config_dir);
   TableSet set;
   set.require = parse_requirement(run.tune.require);
   set.max_regret = regret_under(set.require, kDefaultMaxRegret);
@@ -49,11 +55,24 @@ struct OpenFamily {
   Environment environment;
 };
 
+/// The one device that the run names, or its lists imply, with the thread limit that the run names. Throws
+/// invalid_input for several.
+DeviceChoice chosen_device(const FamilyRun& run) {
+  check_is_one_device(run.tune.devices);
+  DeviceChoice choice = run.tune.devices;
+  if (!run.tune.thread_limits.empty()) choice.threads = run.tune.thread_limits.front();
+  choice.ids = device_id(choice, architectures_in(run.tune.input));
+  return choice;
+}
+
+/// Notes in the journal how a run of the device ended.
+void end_of_run(JournalRun& recorded) {
+  recorded.end(is_interrupted() ? "interrupted" : "done", is_interrupted() ? interrupt_status() : 0);
+}
+
 OpenFamily open_family(const FamilyRun& run) {
   const TuneOptions& tune = run.tune;
-  DeviceChoice choice = tune.devices;
-  choice.ids = device_of(run);
-  if (!tune.thread_limits.empty()) choice.threads = tune.thread_limits.front();
+  const DeviceChoice choice = chosen_device(run);
   const DeviceInfo device = find_device(choice);
   OpenFamily open{.device = device,
                   .shapes = read_device_shapes(tune.input, {tune.op, tune.settings, tune.max_m}, device),
@@ -77,19 +96,10 @@ Protocol protocol_of(const TuneOptions& tune, const char* procedure) {
 
 }  // namespace
 
-std::string device_of(const FamilyRun& run) {
-  check_is_one_device(run.tune.devices);
-  DeviceChoice choice = run.tune.devices;
-  if (!run.tune.thread_limits.empty()) choice.threads = run.tune.thread_limits.front();
-  choice.ids = device_id(choice, architectures_in(run.tune.input));
-  return find_device(choice).id;
-}
+std::string device_of(const FamilyRun& run) { return find_device(chosen_device(run)).id; }
 
 std::vector<Finding> validate_tables(const FamilySpec& family, const fs::path& config_dir) {
-  RuntimeTables read = tables_in(family, config_dir);
-  for (const std::string& why : read.wrong) {
-    if (!why.empty()) fail(ErrorCode::invalid_input, "{}", why);
-  }
+  const RuntimeTables read = readable_tables(family, config_dir);
   if (!read.table) return {};
   const auto documents = read.table->documents();
   const Table table = Table::of({documents.begin(), documents.end()}, &family, WrongRows::listed);
@@ -119,7 +129,7 @@ ordered_json time_as_served(const FamilyRun& run, const fs::path& config_dir) {
     if (is_interrupted()) break;
     shapes.push_back(times_json(times));
   }
-  recorded.end(is_interrupted() ? "interrupted" : "done", is_interrupted() ? interrupt_status() : 0);
+  end_of_run(recorded);
   return {{"device", open.device.key()}, {"shapes", shapes}};
 }
 
@@ -153,7 +163,7 @@ std::vector<ShapeChange> compare_tables(const FamilyRun& run, const fs::path& ol
     shapes.push_back(shape_change(shape.problem, before_lookup, after_lookup, *open.environment.executor, how.tick));
   }
   measure_changes(shapes, *open.environment.executor, how);
-  recorded.end(is_interrupted() ? "interrupted" : "done", is_interrupted() ? interrupt_status() : 0);
+  end_of_run(recorded);
   return shapes;
 }
 
