@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The calls of a Dispatcher by typed keys of matrix products.
+// The calls of a Dispatcher and of a Capture by typed keys of matrix products.
+#include "attune/capture.h"
 #include "attune/dispatcher.h"
 #include "ops/gemm/gemm_key.h"
 
@@ -20,5 +21,11 @@ Weights Dispatcher::pack_weights(const GemmKey& key, const void* plain, PackOpti
   return pack_weights(checked_key(key), {&plain, 1}, options);
 }
 std::string Dispatcher::explain(const GemmKey& key) const { return explain(checked_key(key)); }
+
+void Capture::note(const GemmKey& typed, int threads) noexcept {
+  static const Key kOfNoOp(OpId{0xffff}, {});  // The call below drops it.
+  Key key;
+  note(to_key(typed, key) ? key : kOfNoOp, threads);
+}
 
 }  // namespace attune

@@ -91,6 +91,9 @@ struct FamilySpec {
   /// The work of a row as the older tuners count it (ops/counted_work.h); null: nobody has said how.
   CountedWork (*counted_work)(const Problem& problem) = nullptr;
   double max_err_ratio = 0.05;  ///< Share of wrong elements up to which the older tuners publish a kernel.
+  /// Attributes of small problems of every type, layout and remainder, as in a problem's text: a solver's conformance
+  /// is tested on those that it supports. An op of this build has some. Not owned.
+  std::span<const std::string_view> samples = {};
 };
 
 /// All known families of files, tunable or not: those of the ops of this build, those whose tables are only read, and

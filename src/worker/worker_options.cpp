@@ -53,7 +53,7 @@ std::string absolute_paths(const std::string& paths) {
 /// library may choose among them. A device that is not there is left to the worker, which says so by its name.
 void place_at_device(WorkerOptions& options) {
   const std::string id = options.device;
-  const DeviceKind* const kind = id.find(':') != std::string::npos ? find_device_kind(id) : nullptr;
+  const DeviceKind* const kind = find_device_kind(id);
   if (kind == nullptr) return;
   if (const auto listed = list_devices(id); std::ranges::find(listed, id, &DeviceInfo::id) == listed.end()) return;
   if (kind->pci_address != nullptr) {

@@ -19,8 +19,8 @@
 #include "device/devices.h"
 #include "measure/blocking_calls.h"
 #include "measure/local_executor.h"
-#include "ops/gemm/gemm_op.h"
 #include "ops/op.h"
+#include "ops/packed_weights.h"
 #include "search/prune.h"
 #include "solver/miss_config.h"
 #include "solver/registry.h"
@@ -30,37 +30,6 @@
 
 namespace attune {
 namespace {
-
-/// Small problems of every type, layout and remainder; each solver runs those it supports.
-const char* const kProblems[] = {"gemm_a16w16 m=1 n=64 k=128 dtype=fp32",
-                                 "gemm_a16w16 m=7 n=33 k=65 dtype=fp32 bias=1",
-                                 "gemm_a16w16 m=32 n=48 k=64 dtype=fp32 trans_b=0",
-                                 "gemm_a16w16 m=16 n=17 k=40 dtype=fp32 trans_a=1",
-                                 "gemm_a16w16 m=19 n=23 k=37 dtype=fp32 trans_a=1 trans_b=0",
-                                 "gemm_a16w16 m=1 n=37 k=96 dtype=fp32 trans_b=0",
-                                 "gemm_a16w16 m=13 n=29 k=50 dtype=fp32 bias=1 trans_b=0",
-                                 "gemm_a16w16 m=13 n=29 k=50 dtype=fp32 bias=1 trans_a=1",
-                                 "gemm_a16w16 m=11 n=24 k=70 dtype=bf16 bias=1 trans_a=1 trans_b=0",
-                                 "gemm_a16w16 m=1 n=31 k=96 dtype=bf16",
-                                 "gemm_a16w16 m=9 n=64 k=100 dtype=bf16 bias=1",
-                                 "gemm_a16w16 m=16 n=32 k=64 dtype=bf16 outdtype=fp32",
-                                 "gemm_a16w16 m=9 n=40 k=62 dtype=bf16 outdtype=fp32 bias=1",
-                                 "gemm_a16w16 m=6 n=18 k=33 dtype=bf16 outdtype=fp32 trans_a=1 trans_b=0",
-                                 "gemm_a16w16 m=5 n=40 k=64 dtype=fp16",
-                                 "gemm_a16w16 m=5 n=40 k=64 dtype=fp16 outdtype=fp32 bias=1",
-                                 "gemm_a16w16 m=21 n=70 k=300 dtype=fp32",
-                                 "gemm_a16w16 m=64 n=64 k=1 dtype=fp32",
-                                 "gemm_a16w16 m=1 n=1 k=1 dtype=bf16",
-                                 "gemm_a16w16 m=1 n=64 k=128 dtype=fp32 bpreshuffle=1",
-                                 "gemm_a16w16 m=7 n=33 k=65 dtype=fp32 bias=1 bpreshuffle=1",
-                                 "gemm_a16w16 m=40 n=70 k=600 dtype=fp32 bpreshuffle=1",
-                                 "gemm_a16w16 m=1 n=1 k=1 dtype=fp32 bpreshuffle=1",
-                                 "gemm_a16w16 m=1 n=31 k=96 dtype=bf16 bpreshuffle=1",
-                                 "gemm_a16w16 m=33 n=47 k=131 dtype=bf16 bias=1 bpreshuffle=1",
-                                 "gemm_a16w16 m=16 n=32 k=64 dtype=bf16 outdtype=fp32 bpreshuffle=1",
-                                 "gemm_a16w16 m=21 n=40 k=64 dtype=fp16 outdtype=fp32 bias=1 bpreshuffle=1",
-                                 "gemm_a16w16 m=5 n=1024 k=1030 dtype=fp32 bias=1 bpreshuffle=1",
-                                 "gemm_a16w16 m=3 n=2000 k=1500 dtype=bf16 outdtype=fp32 bpreshuffle=1"};
 
 constexpr size_t kMaxCandidates = 30, kMaxBroken = 200;  // Per problem.
 /// Times are only checked for plausibility, so operands need not change between launches.
@@ -92,8 +61,7 @@ class SolverConformance : public SolverFixture {
   }
   std::vector<Problem> supported() const {
     std::vector<Problem> problems;
-    for (const char* text : kProblems) {
-      const auto problem = op_of(Problem::parse(text)).normalise(Problem::parse(text), device_->info());
+    for (const Problem& problem : sample_problems(device_->info())) {
       if (solver_->supports(problem, device_->info()).yes) problems.push_back(problem);
     }
     return problems;
@@ -133,17 +101,11 @@ class SolverConformance : public SolverFixture {
 };
 
 TEST_P(SolverConformance, TakesAProblemOrSaysWhyNot) {
-  EXPECT_FALSE(supported().empty());
-  const Problem foreign("gemm_a16w16", {{"m", "8"},
-                                        {"n", "8"},
-                                        {"k", "8"},
-                                        {"dtype", "fp32"},
-                                        {"outdtype", "fp32"},
-                                        {"bias", "0"},
-                                        {"bpreshuffle", "1"}});
+  const auto problems = supported();
+  ASSERT_FALSE(problems.empty());
   DeviceInfo elsewhere;
   elsewhere.kind = "moon";
-  const Support support = solver_->supports(foreign, elsewhere);
+  const Support support = solver_->supports(problems.front(), elsewhere);
   EXPECT_FALSE(support.yes);
   EXPECT_FALSE(support.reason.empty());
 }
@@ -156,7 +118,7 @@ TEST_P(SolverConformance, HasAnIdAVersionAndADefaultThatIsInItsSpace) {
     EXPECT_EQ(Candidate::parse(candidate.name()), candidate);
     EXPECT_EQ(SearchSpace::from_json(one.space.to_json()), one.space);
     EXPECT_TRUE(one.versions.contains(one.solver)) << "a backend names its own version";
-    if (const auto small = one_thread_config(*solver_, problem, one.untuned); small && !GemmShape::of(problem).packed) {
+    if (const auto small = one_thread_config(*solver_, problem, one.untuned); small && !has_packed_weights(problem)) {
       EXPECT_TRUE(one.space.index_of(*small).has_value()) << problem.key() << " " << small->key();
     }
     executor_->close(1);

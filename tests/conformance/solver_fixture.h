@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "device/devices.h"
+#include "ops/op.h"
 #include "solver/registry.h"
 
 namespace attune {
 
-/// A test of one solver, named by its id, on the device where it runs. Skipped where the solver is unavailable; a
-/// derived SetUp() continues only if there is a solver.
+/// A test of one solver, named by its id, on a device where it supports a sample of an op (FamilySpec::samples).
+/// Skipped where the solver is unavailable; a derived SetUp() continues only if there is a solver.
 class SolverFixture : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
@@ -21,20 +26,42 @@ class SolverFixture : public testing::TestWithParam<std::string> {
       solver_ = entry.solver;
     }
     ASSERT_NE(solver_, nullptr);
-    if (list_devices(device_id()).empty()) {
-      solver_ = nullptr;
-      GTEST_SKIP() << "no NVIDIA GPU is here, on which alone " << GetParam() << " runs";
-    }
-    device_ = open_device(device_id());
+    std::string reason;
+    const auto opened = [&](const std::vector<DeviceInfo>& devices) {
+      const auto one = std::ranges::find_if(devices, [&](const DeviceInfo& device) { return is_for(device, reason); });
+      if (one != devices.end()) device_ = open_device(one->id);
+      return device_ != nullptr;
+    };
+    // The drivers of GPUs are asked last.
+    if (opened(list_devices("cpu:0")) || opened(list_devices("fake:0")) || opened(list_devices())) return;
+    const std::string id(solver_->id());
+    solver_ = nullptr;
+    GTEST_SKIP() << "no device is here that " << id << " supports: it " << reason;
   }
 
-  std::string device_id() const {
-    if (GetParam() == "fake.gemm") return "fake:0";
-    return GetParam().starts_with("cublaslt.") || GetParam().starts_with("jit_cuda.") ? "cuda:0" : "cpu:0";
+  /// The samples of all ops, normalised for a device.
+  static std::vector<Problem> sample_problems(const DeviceInfo& device) {
+    std::vector<Problem> problems;
+    for (const Op* op : ops()) {
+      for (const std::string_view sample : op->family().samples)
+        problems.push_back(op->normalise(Problem::parse(fmt::format("{} {}", op->name(), sample)), device));
+    }
+    return problems;
   }
 
   const Solver* solver_ = nullptr;
   std::unique_ptr<Device> device_;
+
+ private:
+  /// Whether the solver supports a sample on a device; `reason`: why not the first one, unless it is known already.
+  bool is_for(const DeviceInfo& device, std::string& reason) const {
+    for (const Problem& problem : sample_problems(device)) {
+      const Support support = solver_->supports(problem, device);
+      if (support.yes) return true;
+      if (reason.empty()) reason = support.reason;
+    }
+    return false;
+  }
 };
 
 }  // namespace attune

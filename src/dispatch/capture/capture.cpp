@@ -21,7 +21,6 @@
 #include "dispatch/capture/shape_counters.h"
 #include "dispatch/table/key_problem.h"
 #include "formats/csv/untuned_table.h"
-#include "ops/gemm/gemm_key.h"
 
 namespace attune {
 namespace {
@@ -253,14 +252,6 @@ Capture::Capture(const fs::path& folder) : state_(std::make_unique<State>(whole_
 Capture::~Capture() {
   flush();
   State::Live::get().remove(state_.get());
-}
-
-void Capture::note(const GemmKey& typed, int threads) noexcept {
-  Key key;
-  if (to_key(typed, key))
-    note(key, threads);
-  else
-    state_->num_dropped.fetch_add(1, std::memory_order_relaxed);
 }
 
 void Capture::note(const Key& key, int threads) noexcept {

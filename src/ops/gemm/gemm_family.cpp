@@ -3,6 +3,7 @@
 
 #include "ops/counted_work.h"
 #include "ops/epilogue.h"
+#include "ops/gemm/gemm_samples.h"
 
 namespace attune {
 
@@ -37,6 +38,7 @@ const FamilySpec& gemm_a16w16_family() {
       .packed = "bpreshuffle",
       .pads_rows = true,
       .counted_work = counted_16bit_product,
+      .samples = gemm_a16w16_samples(),
   };
   return family;
 }

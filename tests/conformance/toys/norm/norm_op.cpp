@@ -21,6 +21,8 @@ std::span<const AttributeSpec> NormOp::schema() const {
 
 const FamilySpec& NormOp::family() const {
   using enum ColumnKind;
+  static constexpr std::string_view kSamples[] = {"token=1 dim=1", "token=3 dim=64", "token=17 dim=101",
+                                                  "token=2 dim=1000"};
   static const FamilySpec family = {
       .op = "toy_norm",
       .title = "rows scaled to one size, for tests",
@@ -33,6 +35,7 @@ const FamilySpec& NormOp::family() const {
       .rows = "token",
       .columns = "dim",
       .pads_rows = true,
+      .samples = kSamples,
   };
   return family;
 }

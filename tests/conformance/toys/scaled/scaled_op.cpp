@@ -37,6 +37,8 @@ std::span<const AttributeSpec> ScaledOp::schema() const {
 
 const FamilySpec& ScaledOp::family() const {
   using enum ColumnKind;
+  static constexpr std::string_view kSamples[] = {"m=1 n=1 k=1", "m=3 n=5 k=64", "m=17 n=33 k=101", "m=2 n=40 k=1000",
+                                                  "m=7 n=9 k=65 packed=1"};
   static const FamilySpec family = {
       .op = "toy_scaled",
       .title = "an int8 product with two scales, for tests",
@@ -53,6 +55,7 @@ const FamilySpec& ScaledOp::family() const {
       .columns = "n",
       .packed = "packed",
       .pads_rows = true,
+      .samples = kSamples,
   };
   return family;
 }
