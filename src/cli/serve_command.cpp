@@ -1,53 +1,58 @@
 // SPDX-License-Identifier: MIT
+#include <dlfcn.h>
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
-#include <atomic>
+
+#include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "base/error.h"
 #include "base/line_output.h"
 #include "base/locations.h"
 #include "campaign/interrupt.h"
 #include "cli/command.h"
 #include "cli/flags/arguments.h"
-#include "server/http/http_server.h"
-#include "server/site.h"
-#include "store/journal.h"
+#include "server/serve.h"
+#include "solver/modules/module_file.h"
 
 namespace attune {
 namespace {
 
 struct ServeOptions {
-  std::string journal, listen = ListenAddress().text(), token_file;
+  std::string journal, listen = "127.0.0.1:8080", token_file;
   std::vector<std::string> allow_hosts;
 };
 
+/// Opens the server's module. Throws unavailable with the loader's reason.
+ServeEntry* server_entry() {
+  std::string reason = "it is not installed";
+  for (const auto& folder : own_module_folders()) {
+    const auto file = folder / "attune_server.so";
+    if (!std::filesystem::exists(file)) continue;
+    void* module = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (module != nullptr) {
+      if (auto* entry = reinterpret_cast<ServeEntry*>(::dlsym(module, kServeEntry))) return entry;
+    }
+    reason = ::dlerror();
+    break;
+  }
+  fail(ErrorCode::unavailable, "the server's module attune_server.so cannot be opened, install it again: {}", reason);
+}
+
 int run_serve(const ServeOptions& options) {
-  const auto file = journal_file(options.journal);
-  static_cast<void>(open_sql_journal_read_only(file));  // What cannot be read is bad input now, and not an empty page.
-  ListenAddress address = parse_listen_address(options.listen);
-  std::optional<AccessToken> token;
-  if (!options.token_file.empty()) token = AccessToken::read(options.token_file);
-  static_cast<void>(AccessRule(address, options.allow_hosts, token));  // Refuses before a port is taken.
-
-  std::unique_ptr<Site> site;
-  HttpServer server(
-      address, {}, [&](const HttpRequest& request) { return site->answer(request); }, AccessRule::kLoginPath);
-  address.port = server.port();
-  site = std::make_unique<Site>(file, AccessRule(address, options.allow_hosts, std::move(token)));
-
+  const ServerSettings settings{.journal = journal_file(options.journal),
+                                .listen = options.listen,
+                                .token_file = options.token_file,
+                                .allow_hosts = options.allow_hosts};
+  ServeEntry* const serve_entry = server_entry();
   const InterruptHandler interrupts;
-  std::atomic<bool> is_over = false;
-  std::thread ending([&] {
-    while (!is_over && !is_interrupted()) std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    server.stop();
+  serve_entry(settings, interrupt_flag(), [&](const std::string& url) {
+    print_line(stdout, fmt::format("{} shows {}; end with Ctrl-C", url, settings.journal.string()));
+    std::fflush(stdout);
   });
-  print_line(stdout, fmt::format("http://{}/ shows {}; end with Ctrl-C", address.text(), file.string()));
-  std::fflush(stdout);
-  server.run();
-  is_over = true;
-  ending.join();
   return 0;
 }
 

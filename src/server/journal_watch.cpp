@@ -78,10 +78,14 @@ ResultPage JournalWatch::page(const ResultQuery& query) const {
 }
 
 std::string JournalWatch::metrics_text() const {
-  std::error_code absent;
-  const auto bytes = std::filesystem::file_size(file_, absent);
+  uint64_t bytes = 0;
+  for (const char* part : {"", "-wal"}) {
+    std::error_code absent;
+    const auto size = std::filesystem::file_size(file_.string() + part, absent);
+    if (!absent) bytes += size;
+  }
   const std::lock_guard lock(mutex_);
-  return totals_.metrics_text(absent ? 0 : bytes);
+  return totals_.metrics_text(bytes);
 }
 
 WatchState JournalWatch::wait_beyond(int64_t id, uint64_t generation, std::chrono::milliseconds most) const {
