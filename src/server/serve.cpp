@@ -19,12 +19,12 @@ void serve(const ServerSettings& settings, const std::atomic<bool>& is_over,
   std::optional<AccessToken> token;
   if (!settings.token_file.empty()) token = AccessToken::read(settings.token_file);
   static_cast<void>(AccessRule(address, settings.allow_hosts, token));  // Refuses before a port is taken.
-  static_cast<void>(open_sql_journal_read_only(settings.journal));      // Bad input now is no page that says so later.
 
   std::unique_ptr<Site> site;
   HttpServer server(
       address, {}, [&](const HttpRequest& request) { return site->answer(request); }, AccessRule::kLoginPath);
   address.port = server.port();
+  static_cast<void>(open_sql_journal_read_only(settings.journal));  // Bad input now is no page that says so later.
   site = std::make_unique<Site>(settings.journal, AccessRule(address, settings.allow_hosts, std::move(token)));
 
   std::atomic<bool> has_ended = false;
