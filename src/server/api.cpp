@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -45,32 +46,20 @@ ordered_json result_json(const ResultRow& row) {
           {"incomplete", row.is_incomplete}};
 }
 
-/// Runs that began in some entries, with their ends.
-class RunList {
- public:
-  void add(const Entry& entry, const Stamp& stamp) {
-    if (const auto* begin = std::get_if<RunBegin>(&entry)) {
-      std::string command;
-      for (const std::string& word : begin->command) command += (command.empty() ? "" : " ") + word;
-      runs_[stamp.run] = {{"run", stamp.run},          {"at_ms", time_or_null(stamp.at_ms)},
-                          {"state", "open"},           {"command", shown(command, kMaxText)},
-                          {"version", begin->version}, {"host", begin->host},
-                          {"device", begin->device},   {"description", shown(begin->description, kMaxText)}};
-    }
-    const auto* end = std::get_if<RunEnd>(&entry);
-    if (end == nullptr || !runs_.contains(stamp.run)) return;
-    ordered_json& run = runs_[stamp.run];
-    run["state"] = end->ending;
-    run["end_ms"] = time_or_null(stamp.at_ms);
-    run["exit_status"] = end->exit_status;
-  }
-  std::map<int64_t, ordered_json>& runs() { return runs_; }
-
- private:
-  std::map<int64_t, ordered_json> runs_;
-};
-
-const Query kRunsAlone{.started = false, .records = false, .decisions = false, .pardons = false, .runs = true};
+ordered_json run_json(const RunRow& row) {
+  return {{"run", row.run},
+          {"at_ms", time_or_null(row.begin_ms)},
+          {"end_ms", time_or_null(row.end_ms)},
+          {"state", row.state},
+          {"exit_status", row.end_ms == 0 ? ordered_json() : ordered_json(row.exit_status)},
+          {"command", shown(row.command, kMaxText)},
+          {"version", row.version},
+          {"host", row.host},
+          {"device", row.device},
+          {"description", shown(row.description, kMaxText)},
+          {"decisions", row.num_decisions},
+          {"records", row.num_records}};
+}
 
 }  // namespace
 
@@ -148,26 +137,18 @@ HttpAnswer Api::state(const HttpRequest&) {
 HttpAnswer Api::runs(const HttpRequest& request) {
   const int64_t before = integer_value(request, "before", 0, 1, kMaxId);
   const int64_t one = integer_value(request, "run", 0, 1, kMaxId);
-  const int64_t limit = integer_value(request, "limit", 50, 1, kMaxLimit);
-  RunList list;
-  journal_.read([&](const Journal& journal) {
-    Query query = kRunsAlone;
-    if (one != 0) query.run = one;
-    journal.scan(query, [&](const Entry& entry, const Stamp& stamp) { list.add(entry, stamp); });
-    auto& runs = list.runs();
-    if (before != 0) runs.erase(runs.lower_bound(before), runs.end());
-    while (runs.size() > static_cast<size_t>(limit)) runs.erase(runs.begin());
-    for (auto& [number, run] : runs) {
-      const EntryCounts counts = journal.count({.run = number});
-      run["decisions"] = counts.decisions;
-      run["records"] = counts.records;
-    }
-  });
+  const auto limit = static_cast<size_t>(integer_value(request, "limit", 50, 1, kMaxLimit));
+  std::vector<RunRow> rows;
+  if (one == 0)
+    rows = watch_.runs(before, limit);
+  else if (auto row = watch_.run(one))
+    rows.push_back(*std::move(row));
   ordered_json runs = ordered_json::array();
-  for (auto run = list.runs().rbegin(); run != list.runs().rend(); ++run) runs.push_back(std::move(run->second));
-  const bool is_full = runs.size() == static_cast<size_t>(limit);
-  const ordered_json next = is_full ? runs.back()["run"] : ordered_json();
-  return json_answer({{"runs", std::move(runs)}, {"next", next}});
+  for (const RunRow& row : rows) runs.push_back(run_json(row));
+  const bool is_last = one != 0 || rows.size() < limit;
+  return json_answer({{"runs", std::move(runs)},
+                      {"complete", watch_.state().is_complete},
+                      {"next", is_last ? ordered_json() : ordered_json(rows.back().run)}});
 }
 
 HttpAnswer Api::results(const HttpRequest& request) {
@@ -210,20 +191,17 @@ HttpAnswer Api::problem(const HttpRequest& request) {
 
 HttpAnswer Api::devices(const HttpRequest&) {
   std::map<std::pair<std::string, std::string>, ordered_json> devices;  // By key and fingerprint.
-  journal_.read([&](const Journal& journal) {
-    journal.scan(kRunsAlone, [&](const Entry& entry, const Stamp& stamp) {
-      const auto* begin = std::get_if<RunBegin>(&entry);
-      if (begin == nullptr) return;
-      ordered_json& device = devices[{begin->device, begin->fingerprint}];
-      const int64_t runs = device.is_null() ? 0 : device["runs"].get<int64_t>();
-      device = {{"device", begin->device},
-                {"fingerprint", begin->fingerprint},
-                {"description", shown(begin->description, kMaxText)},
-                {"host", begin->host},
-                {"runs", runs + 1},
-                {"last_ms", time_or_null(stamp.at_ms)}};
-    });
-  });
+  for (const RunRow& row : watch_.runs(0, std::numeric_limits<size_t>::max())) {
+    const auto [device, is_new] = devices.try_emplace({row.device, row.fingerprint});
+    if (is_new)  // The newest run comes first.
+      device->second = {{"device", row.device},
+                        {"fingerprint", row.fingerprint},
+                        {"host", row.host},
+                        {"description", shown(row.description, kMaxText)},
+                        {"runs", 0},
+                        {"last_ms", time_or_null(row.begin_ms)}};
+    device->second["runs"] = device->second["runs"].get<int64_t>() + 1;
+  }
   ordered_json list = ordered_json::array();
   for (auto& [key, device] : devices) list.push_back(std::move(device));
   return json_answer({{"devices", std::move(list)}});

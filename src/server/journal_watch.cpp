@@ -14,42 +14,31 @@ using namespace std::chrono_literals;
 constexpr auto kPollInterval = 500ms;
 constexpr size_t kEntriesOfAStep = 2000;  // At most 0.2 s, after which an end of the watch is seen.
 
-/// What some entries say.
-struct Step {
-  std::vector<ResultRow> results;  ///< In the order of the query.
-  std::vector<EntryHeading> headings;
-  std::vector<Decision> decisions;
-};
-
-/// Reads entries of all kinds; of the Decisions what they say, too.
-Step read_step(const Journal& journal, Query query) {
-  Step step;
-  query.runs = true;
-  query.limit = kEntriesOfAStep;
-  bool has_decisions = false;
-  journal.visit_headings(query, [&](const EntryHeading& heading) {
-    has_decisions = has_decisions || heading.kind == EntryKind::decision;
-    step.headings.push_back(heading);
-  });
-  if (!has_decisions) return step;
-  const auto [least, most] = std::minmax(step.headings.front().stamp.id, step.headings.back().stamp.id);
-  const Query decisions{.after = least - 1,
-                        .before = most + 1,
-                        .newest_first = query.newest_first,
-                        .started = false,
-                        .records = false,
-                        .pardons = false};
-  journal.scan(decisions, [&](const Entry& entry, const Stamp& stamp) {
-    const auto& decision = std::get<Decision>(entry);
-    step.results.push_back(result_row(decision, stamp));
-    step.decisions.push_back(decision);
-  });
-  return step;
+bool is_read_in_full(EntryKind kind) {
+  return kind == EntryKind::decision || kind == EntryKind::run_begin || kind == EntryKind::run_end;
 }
 
-void add(JournalTotals& totals, const Step& step) {
-  for (const EntryHeading& heading : step.headings) totals.add(heading);
-  for (const Decision& decision : step.decisions) totals.add(decision);
+/// Reads entries of all kinds; of the records only the headings.
+JournalStep read_step(const Journal& journal, Query query) {
+  JournalStep step;
+  query.runs = true;
+  query.limit = kEntriesOfAStep;
+  bool has_more = false;
+  journal.visit_headings(query, [&](const EntryHeading& heading) {
+    has_more = has_more || is_read_in_full(heading.kind);
+    step.headings.push_back(heading);
+  });
+  if (!has_more) return step;
+  const auto [least, most] = std::minmax(step.headings.front().stamp.id, step.headings.back().stamp.id);
+  const Query in_full{.after = least - 1,
+                      .before = most + 1,
+                      .newest_first = query.newest_first,
+                      .started = false,
+                      .records = false,
+                      .pardons = false,
+                      .runs = true};
+  journal.scan(in_full, [&](const Entry& entry, const Stamp& stamp) { step.entries.emplace_back(entry, stamp); });
+  return step;
 }
 
 }  // namespace
@@ -75,6 +64,17 @@ WatchState JournalWatch::state() const {
 ResultPage JournalWatch::page(const ResultQuery& query) const {
   const std::lock_guard lock(mutex_);
   return results_.page(query);
+}
+
+std::vector<RunRow> JournalWatch::runs(int64_t before, size_t limit) const {
+  const std::lock_guard lock(mutex_);
+  return runs_.newest(before, limit);
+}
+
+std::optional<RunRow> JournalWatch::run(int64_t number) const {
+  const std::lock_guard lock(mutex_);
+  const RunRow* found = runs_.find(number);
+  return found == nullptr ? std::nullopt : std::optional(*found);
 }
 
 std::string JournalWatch::metrics_text() const {
@@ -106,14 +106,32 @@ void JournalWatch::begin_anew() {
   if (state_.generation == generation) return;
   state_ = {.generation = generation};
   results_ = {};
+  runs_ = {};
   totals_ = {};
   oldest_id_ = 0;
+}
+
+/// The lock is held.
+void JournalWatch::take(const JournalStep& step, void (ResultIndex::*add)(ResultRow row)) {
+  for (const EntryHeading& heading : step.headings) {
+    totals_.add(heading);
+    runs_.count(heading);
+  }
+  for (const auto& [entry, stamp] : step.entries) {
+    const auto* decision = std::get_if<Decision>(&entry);
+    if (decision == nullptr) {
+      runs_.add(entry, stamp);
+      continue;
+    }
+    totals_.add(*decision);
+    (results_.*add)(result_row(*decision, stamp));
+  }
 }
 
 /// Returns whether there was something.
 bool JournalWatch::read_older() {
   const bool is_first = oldest_id_ == 0;
-  Step step = journal_.read(
+  const JournalStep step = journal_.read(
       [&](const Journal& journal) { return read_step(journal, {.before = oldest_id_, .newest_first = true}); });
   const std::lock_guard lock(mutex_);
   if (step.headings.empty()) {
@@ -122,20 +140,19 @@ bool JournalWatch::read_older() {
   }
   oldest_id_ = step.headings.back().stamp.id;
   if (is_first) state_.newest_id = step.headings.front().stamp.id;
-  add(totals_, step);
-  for (ResultRow& row : step.results) results_.add_oldest(std::move(row));
+  take(step, &ResultIndex::add_oldest);
   return true;
 }
 
 bool JournalWatch::read_newer() {
   const int64_t newest_id = state().newest_id;
-  Step step = journal_.read([&](const Journal& journal) { return read_step(journal, {.after = newest_id}); });
+  const JournalStep step =
+      journal_.read([&](const Journal& journal) { return read_step(journal, {.after = newest_id}); });
   if (step.headings.empty()) return false;
   {
     const std::lock_guard lock(mutex_);
     state_.newest_id = step.headings.back().stamp.id;
-    add(totals_, step);
-    for (ResultRow& row : step.results) results_.add_newest(std::move(row));
+    take(step, &ResultIndex::add_newest);
   }
   changed_.notify_all();
   return true;

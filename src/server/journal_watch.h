@@ -4,11 +4,15 @@
 #include <condition_variable>
 #include <filesystem>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "server/journal_totals.h"
 #include "server/result_index.h"
+#include "server/run_index.h"
 #include "server/served_journal.h"
 
 namespace attune {
@@ -19,6 +23,12 @@ struct WatchState {
   int64_t newest_id = 0;     ///< Of the newest entry that it has seen.
   bool is_complete = false;  ///< Whether it has read the older entries too.
   std::string failure;       ///< Why it could not read; empty: it could.
+};
+
+/// Some entries of a journal.
+struct JournalStep {
+  std::vector<EntryHeading> headings;            ///< Of all, in the order of the query.
+  std::vector<std::pair<Entry, Stamp>> entries;  ///< Decisions and ends of runs in full, in that order.
 };
 
 /// Reads a journal in a thread of its own, newest results first, and then follows it: what is committed is seen within
@@ -32,6 +42,9 @@ class JournalWatch {
 
   WatchState state() const;
   ResultPage page(const ResultQuery& query) const;
+  /// As RunIndex::newest().
+  std::vector<RunRow> runs(int64_t before, size_t limit) const;
+  std::optional<RunRow> run(int64_t number) const;
   std::string metrics_text() const;
   /// Waits until there is an entry with a larger id, the journal is another one than `generation`, or the time is over.
   WatchState wait_beyond(int64_t id, uint64_t generation, std::chrono::milliseconds most) const;
@@ -41,6 +54,7 @@ class JournalWatch {
   bool read_older();
   bool read_newer();
   void begin_anew();
+  void take(const JournalStep& step, void (ResultIndex::*add)(ResultRow row));
   void set_failure(const std::string& failure);
 
   const std::filesystem::path file_;
@@ -50,6 +64,7 @@ class JournalWatch {
   // Guarded by mutex_.
   WatchState state_;
   ResultIndex results_;
+  RunIndex runs_;
   JournalTotals totals_;
   bool is_ended_ = false;
   int64_t oldest_id_ = 0;  ///< Of the oldest entry that was read; used by the thread alone.
