@@ -6,7 +6,7 @@
 
 #include "server/access_token.h"
 #include "server/http/http_message.h"
-#include "server/listen_address.h"
+#include "server/http/listen_address.h"
 
 namespace attune {
 

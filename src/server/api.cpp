@@ -11,8 +11,8 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "report/entry_line.h"
+#include "server/journal/problem_story.h"
 #include "server/openapi.h"
-#include "server/problem_story.h"
 #include "server/request_values.h"
 
 namespace attune {

@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "server/http/http_message.h"
-#include "server/journal_watch.h"
-#include "server/served_journal.h"
+#include "server/journal/journal_watch.h"
+#include "server/journal/served_journal.h"
 
 namespace attune {
 

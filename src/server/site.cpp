@@ -7,9 +7,9 @@
 #include <array>
 #include <span>
 
-#include "base/embedded_file.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "server/embedded_file.h"
 #include "server/event_stream.h"
 #include "server/request_values.h"
 

@@ -5,7 +5,7 @@
 #include "server/access_rule.h"
 #include "server/api.h"
 #include "server/http/http_message.h"
-#include "server/journal_watch.h"
+#include "server/journal/journal_watch.h"
 
 namespace attune {
 

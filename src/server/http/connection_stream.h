@@ -6,7 +6,7 @@
 #include <chrono>
 #include <string>
 
-#include "server/http/http_server.h"
+#include "server/http/http_limits.h"
 
 namespace attune {
 

@@ -49,7 +49,9 @@ function facts(pairs) {
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-/** A chart by Chart.js; `text` says in words what it shows. */
+const charts = { waiting: [], drawn: [] };
+
+/** A chart by Chart.js, drawn once it is in the page; `text` says in words what it shows. */
 function chart(text, options) {
   const canvas = element("canvas", { role: "img", "aria-label": text }, text);
   const box = element("div", { class: "chart" }, canvas);
@@ -59,9 +61,8 @@ function chart(text, options) {
     axis.ticks = { color: quiet, ...axis.ticks };
     axis.title = { display: true, color: quiet, ...axis.title };
   }
-  // The box has its size only in the page.
-  requestAnimationFrame(() => { if (window.Chart && canvas.isConnected) new Chart(canvas, { ...options, options: {
-    animation: false, maintainAspectRatio: false, plugins: { legend: { labels: { color: quiet } } }, ...options.options } }); });
+  charts.waiting.push(() => new Chart(canvas, { ...options, options: {
+    animation: false, maintainAspectRatio: false, plugins: { legend: { labels: { color: quiet } } }, ...options.options } }));
   return box;
 }
 
@@ -180,7 +181,10 @@ async function show() {
   const page = pages[location.pathname];
   try {
     const parts = page ? await page(new URLSearchParams(location.search)) : [element("h1", {}, "There is no such page")];
+    for (const one of charts.drawn) one.destroy();
     content.replaceChildren(...parts);
+    charts.drawn = window.Chart ? charts.waiting.map((draw) => draw()) : [];
+    charts.waiting = [];
     document.title = `${content.querySelector("h1").textContent} · Attune`;
   } catch (failed) {
     content.replaceChildren(element("h1", {}, "This cannot be shown now"), element("p", {}, failed.message));

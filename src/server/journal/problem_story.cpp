@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "server/problem_story.h"
+#include "server/journal/problem_story.h"
 
 #include <algorithm>
 #include <map>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "server/result_index.h"
+#include "server/journal/result_index.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "server/journal_watch.h"
+#include "server/journal/journal_watch.h"
 
 #include <algorithm>
 #include <exception>

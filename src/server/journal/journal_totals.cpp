@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "server/journal_totals.h"
+#include "server/journal/journal_totals.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "server/listen_address.h"
+#include "server/http/listen_address.h"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "server/run_index.h"
+#include "server/journal/run_index.h"
 
 #include "base/text.h"
 

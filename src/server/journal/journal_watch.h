@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "server/journal_totals.h"
-#include "server/result_index.h"
-#include "server/run_index.h"
-#include "server/served_journal.h"
+#include "server/journal/journal_totals.h"
+#include "server/journal/result_index.h"
+#include "server/journal/run_index.h"
+#include "server/journal/served_journal.h"
 
 namespace attune {
 
