@@ -8,16 +8,10 @@
 #include <string>
 
 #include "core/record.h"
+#include "store/heading.h"
 #include "store/query.h"
 
 namespace attune {
-
-/// The winner of a Decision, without its other data.
-struct Winner {
-  int64_t id = 0;              ///< The Decision's Stamp::id.
-  std::string problem;         ///< Problem::key().
-  std::string candidate_name;  ///< Candidate::name().
-};
 
 /// Everything announced, measured and decided, with time and run. Append-only; an entry is durable when append()
 /// returns. An object is not thread-safe; several processes may share one file. Throws Error{database} if the file is
@@ -39,10 +33,9 @@ class Journal {
   virtual EntryCounts count(const Query& query) const = 0;
   /// Whether the journal's path still names its file.
   virtual bool is_in_place() const noexcept = 0;
-  /// Visits the winners of devices with one fingerprint, oldest first, for entries with an id above `after`. About 2 µs
-  /// each.
-  virtual void visit_winners(const std::string& fingerprint, int64_t after,
-                             const std::function<void(const Winner&)>& visit) const = 0;
+  /// Visits the headings of the matching entries in append order, or in the reverse: about 2 µs each. An entry of schema
+  /// 1 matches by problem, device and kind alone. Throws for a damaged page.
+  virtual void visit_headings(const Query& query, const std::function<void(const EntryHeading&)>& visit) const = 0;
   /// Returns the newest decision with exactly this problem, fingerprint, protocol and versions.
   virtual std::optional<Decision> decision(const Problem& problem, const std::string& fingerprint,
                                            const Versions& versions, const Protocol& protocol) const = 0;

@@ -187,21 +187,39 @@ TEST_P(JournalConformance, NoIdIsUsedTwice) {
   EXPECT_GT(stamps(*journal_).back().id, last + 1);
 }
 
-TEST_P(JournalConformance, WinnersAreVisitedByPlaceFromACursorOn) {
+TEST_P(JournalConformance, HeadingsOfDecisionsAreVisitedByPlaceFromACursorOn) {
   auto elsewhere = decision("a=9");
   elsewhere.fingerprint = "there";
   journal_->append(std::vector<Entry>{decision("a=1"), record("a=1"), elsewhere, decision("a=2")});
-  std::vector<Winner> winners;
-  const auto take = [&](const Winner& winner) { winners.push_back(winner); };
-  journal_->visit_winners("here", 0, take);
+  Query query{.fingerprint = "here", .started = false, .records = false, .pardons = false};
+  std::vector<EntryHeading> winners;
+  const auto take = [&](const EntryHeading& winner) { winners.push_back(winner); };
+  journal_->visit_headings(query, take);
   ASSERT_EQ(winners.size(), 2u);
   EXPECT_EQ(winners[0].problem, kProblem.key());
-  EXPECT_EQ(winners[0].candidate_name, candidate("a=1").name());
-  const int64_t cursor = winners[0].id;
+  EXPECT_EQ(winners[0].candidate, candidate("a=1").name());
+  EXPECT_EQ(winners[0].kind, EntryKind::decision);
+  query.after = winners[0].stamp.id;
   winners.clear();
-  journal_->visit_winners("here", cursor, take);
+  journal_->visit_headings(query, take);
   ASSERT_EQ(winners.size(), 1u);
-  EXPECT_EQ(winners[0].candidate_name, candidate("a=2").name());
+  EXPECT_EQ(winners[0].candidate, candidate("a=2").name());
+}
+
+TEST_P(JournalConformance, HeadingsSayWhatAScanDoes) {
+  const int64_t run = journal_->begin_run({.device = "cpu"});
+  auto crashed = record("a=3");
+  crashed.outcome = {Status::crashed, "signal 11", {}, std::nullopt};
+  journal_->append(std::vector<Entry>{started("a=1"), crashed, decision("a=1"), RunEnd{"done", 0, {}}});
+  for (const Query& query : {Query{.runs = true}, Query{.run = run, .runs = true}, Query{.statuses = {"crashed"}},
+                             Query{.newest_first = true, .limit = 2}, Query{.after = run + 1},
+                             Query{.before = run + 2, .newest_first = true, .runs = true}}) {
+    std::vector<EntryHeading> wanted, visited;
+    journal_->scan(query, [&](const Entry& entry, const Stamp& stamp) { wanted.push_back(heading_of(entry, stamp)); });
+    journal_->visit_headings(query, [&](const EntryHeading& heading) { visited.push_back(heading); });
+    EXPECT_EQ(visited, wanted);
+    EXPECT_FALSE(wanted.empty());
+  }
 }
 
 TEST_P(JournalConformance, CompactionDropsFinishedStartsAndSupersededSamples) {

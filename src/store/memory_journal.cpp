@@ -45,13 +45,8 @@ class MemoryJournal final : public Journal {
 
   bool is_in_place() const noexcept override { return true; }
 
-  void visit_winners(const std::string& fingerprint, int64_t after,
-                     const std::function<void(const Winner&)>& visit) const override {
-    for (const auto& [entry, stamp] : entries_) {
-      const auto* decision = std::get_if<Decision>(&entry);
-      if (decision && decision->fingerprint == fingerprint && stamp.id > after)
-        visit({stamp.id, decision->problem.key(), decision->winner.name()});
-    }
+  void visit_headings(const Query& query, const std::function<void(const EntryHeading&)>& visit) const override {
+    scan(query, [&](const Entry& entry, const Stamp& stamp) { visit(heading_of(entry, stamp)); });
   }
 
   std::optional<Decision> decision(const Problem& problem, const std::string& fingerprint, const Versions& versions,

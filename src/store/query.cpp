@@ -64,7 +64,8 @@ void add(EntryCounts& counts, size_t kind, int64_t number) {
 }
 
 bool matches(const Query& query, const Entry& entry, const Stamp& stamp) {
-  return stamp.id > query.after && (!query.run || stamp.run == *query.run) &&
+  return stamp.id > query.after && (query.before == 0 || stamp.id < query.before) &&
+         (!query.run || stamp.run == *query.run) &&
          std::visit([&](const auto& one) { return is_wanted(query, one); }, entry);
 }
 

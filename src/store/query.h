@@ -34,6 +34,7 @@ struct Query {
   /// Only Records whose outcome, Decisions whose verdict and RunEnds whose ending has one of these names; nothing else.
   std::vector<std::string> statuses;
   int64_t after = 0;          ///< Only entries with a larger id: a cursor is the id of the last entry that was seen.
+  int64_t before = 0;         ///< Only entries with a smaller id; 0: no bound.
   bool newest_first = false;  ///< If true, visits by descending id.
   size_t limit = 0;           ///< Maximum number of entries visited; 0: no limit.
   bool started = true, records = true, decisions = true, pardons = true, runs = false;

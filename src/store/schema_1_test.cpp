@@ -80,7 +80,8 @@ class Schema1 : public testing::Test {
     });
     EXPECT_EQ(num_pardons, 1u) << "a pardon holds everywhere";
     EXPECT_FALSE(journal.decision(Problem::parse(kOldProblem), "here", {{"fake.gemm", "1"}}, protocol));
-    journal.visit_winners("here", 0, [](const Winner&) { ADD_FAILURE() << "a winner of unknown place"; });
+    const Query decisions{.fingerprint = "here", .started = false, .records = false, .pardons = false};
+    journal.visit_headings(decisions, [](const EntryHeading&) { ADD_FAILURE() << "a winner of unknown place"; });
   }
 
   std::filesystem::path folder_ =

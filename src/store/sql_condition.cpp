@@ -20,6 +20,7 @@ std::pair<std::string, std::vector<std::string>> condition_of(const Query& query
   // An equation, because SQLite uses the indexes of Decisions for nothing else.
   std::string condition = kinds.size() == 1 ? "kind = " + kinds : fmt::format("kind IN ({})", kinds);
   if (query.after > 0) condition += fmt::format(" AND id > {}", query.after);
+  if (query.before > 0) condition += fmt::format(" AND id < {}", query.before);
   // A run's number is the id of its first entry.
   if (query.run) condition += fmt::format(" AND run = {0} AND id >= {0}", *query.run);
   std::vector<std::string> values;
@@ -36,7 +37,8 @@ std::pair<std::string, std::vector<std::string>> condition_of(const Query& query
     values.push_back(*query.device);
   }
   if (query.fingerprint) {
-    condition += " AND (fingerprint = :f OR kind IN (3,5))";
+    // Of Decisions alone an equation, for the index.
+    condition += kinds == "2" ? " AND fingerprint = :f" : " AND (fingerprint = :f OR kind IN (3,5))";
     values.push_back(*query.fingerprint);
   }
   if (query.protocol) {

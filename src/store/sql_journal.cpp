@@ -294,20 +294,27 @@ class SqlJournal final : public Journal {
 
   bool is_in_place() const noexcept override { return held_->is_in_place(); }
 
-  void visit_winners(const std::string& fingerprint, int64_t after,
-                     const std::function<void(const Winner&)>& visit) const override {
-    if (empty_ || entries_ == kSchema1Entries) return;
-    long long id = 0;
-    Winner winner;
+  void visit_headings(const Query& query, const std::function<void(const EntryHeading&)>& visit) const override {
+    refresh_schema();
+    if (empty_) return;
+    const bool is_schema_1 = entries_ == kSchema1Entries;
+    const auto [condition, values] = condition_of(query, is_schema_1);
+    EntryHeading heading;
+    long long id = 0, at_ms = 0, run = 0;
+    int kind = 0;
+    size_t num_visited = 0;
     const auto take = [&] {
-      winner.id = id;
-      visit(winner);
-      return true;
+      heading.stamp = {id, at_ms, run};
+      heading.kind = static_cast<EntryKind>(kind);
+      visit(heading);
+      return ++num_visited != query.limit;
     };
-    fetch(fmt::format("SELECT id, problem, candidate FROM entries INDEXED BY decisions_by_place"
-                      " WHERE kind = 2 AND fingerprint = :f AND id > {} ORDER BY id",
-                      after),
-          {fingerprint}, take, id, winner.problem, winner.candidate_name);
+    const std::string index = query.fingerprint ? index_of(query, is_schema_1) : std::string();
+    fetch(fmt::format("SELECT id, at_ms, run, kind, problem, device, fingerprint, solver, candidate, stage, status"
+                      " FROM {}{} WHERE {} ORDER BY id{}",
+                      entries_, index, condition, query.newest_first ? " DESC" : ""),
+          values, take, id, at_ms, run, kind, heading.problem, heading.device, heading.fingerprint, heading.solver,
+          heading.candidate, heading.stage, heading.status);
   }
 
   std::optional<Decision> decision(const Problem& problem, const std::string& fingerprint, const Versions& versions,
@@ -385,16 +392,20 @@ class SqlJournal final : public Journal {
     return counts;
   }
 
+  /// The clause that names the index for a query of decisions alone: SQLite's planner prefers the one of all kinds,
+  /// which takes ten times as long. Empty for other queries.
+  static std::string index_of(const Query& query, bool is_schema_1) {
+    if (is_schema_1 || query.started || query.records || !query.decisions || query.pardons || query.runs) return {};
+    const bool names_problems = query.problem || !query.problem_prefix.empty();
+    return fmt::format(" INDEXED BY {}", names_problems ? "decisions_by_problem" : "decisions_by_place");
+  }
+
   EntryCounts count_rows(const Query& query, bool is_schema_1) const {
     const auto [condition, values] = condition_of(query, is_schema_1);
-    const bool is_of_decisions = !query.started && !query.records && query.decisions && !query.pardons && !query.runs;
-    std::string columns = fmt::format("kind, count(*) FROM {} WHERE {} GROUP BY kind", entries_, condition);
-    if (is_of_decisions && !is_schema_1) {
-      // The index is named because SQLite's planner prefers the one of all kinds, which takes ten times as long.
-      const bool names_problems = query.problem || !query.problem_prefix.empty();
-      columns = fmt::format("2, count(*) FROM entries INDEXED BY {} WHERE {}",
-                            names_problems ? "decisions_by_problem" : "decisions_by_place", condition);
-    }
+    const std::string index = index_of(query, is_schema_1);
+    const std::string columns = index.empty()
+                                    ? fmt::format("kind, count(*) FROM {} WHERE {} GROUP BY kind", entries_, condition)
+                                    : fmt::format("2, count(*) FROM entries{} WHERE {}", index, condition);
     EntryCounts counts;
     int kind = 0;
     long long number = 0;
@@ -413,9 +424,10 @@ class SqlJournal final : public Journal {
              << "INSERT INTO entries (at_ms, run, kind, problem, device, fingerprint, measured, searched, solver,"
                 " candidate, stage, status, payload)"
                 " VALUES (:t, :r, :k, :p, :d, :f, :m, :s, :o, :c, :g, :u, :j)",
-         soci::use(row.at_ms), soci::use(row.run), soci::use(row.kind), soci::use(row.problem), soci::use(row.device),
-         soci::use(row.fingerprint), soci::use(row.measured), soci::use(row.searched), soci::use(row.solver),
-         soci::use(row.candidate), soci::use(row.stage), soci::use(row.status), soci::use(row.payload));
+         soci::use(row.at_ms), soci::use(row.run), soci::use(row.kind), soci::use(row.heading.problem),
+         soci::use(row.heading.device), soci::use(row.heading.fingerprint), soci::use(row.measured),
+         soci::use(row.searched), soci::use(row.heading.solver), soci::use(row.heading.candidate),
+         soci::use(row.heading.stage), soci::use(row.heading.status), soci::use(row.payload));
     for (const SqlRow& one : rows) {
       row = one;
       row.at_ms = unix_ms();

@@ -39,57 +39,14 @@ static_assert(std::is_same_v<std::variant_alternative_t<4, Entry>, RunBegin>);
 
 std::span<const std::string_view> schema_migrations() { return kMigrations; }
 
-SqlRow::SqlRow(const Entry& entry) : kind(static_cast<int>(entry.index())), payload(entry_to_json(entry)) {
-  std::visit([&](const auto& one) { take(one); }, entry);
-}
-
-template <typename Tried>
-void SqlRow::take_tried(const Tried& tried) {
-  problem = tried.problem.key();
-  device = tried.device;
-  fingerprint = tried.fingerprint;
-}
-
-void SqlRow::take_candidate(const Candidate& tried) {
-  solver = tried.solver;
-  candidate = tried.name();
-}
-
-void SqlRow::take_protocol(const Protocol& protocol) {
+SqlRow::SqlRow(const Entry& entry)
+    : kind(static_cast<int>(entry.index())), heading(heading_of(entry, {})), payload(entry_to_json(entry)) {
+  const auto* record = std::get_if<Record>(&entry);
+  const auto* decision = std::get_if<Decision>(&entry);
+  if (record == nullptr && decision == nullptr) return;
+  const Protocol& protocol = record != nullptr ? record->protocol : decision->protocol;
   measured = protocol.measured_key();
   searched = protocol.searched_key();
 }
-
-void SqlRow::take(const Started& started) {
-  take_tried(started);
-  take_candidate(started.candidate);
-}
-
-void SqlRow::take(const Record& record) {
-  take_tried(record);
-  take_candidate(record.candidate);
-  take_protocol(record.protocol);
-  stage = name(record.stage);
-  status = name(record.outcome.status);
-}
-
-void SqlRow::take(const Decision& decision) {
-  take_tried(decision);
-  take_candidate(decision.winner);
-  take_protocol(decision.protocol);
-  status = name(decision.verdict);
-}
-
-void SqlRow::take(const Pardon& pardon) {
-  device = pardon.device;
-  take_candidate(pardon.candidate);
-}
-
-void SqlRow::take(const RunBegin& begin) {
-  device = begin.device;
-  fingerprint = begin.fingerprint;
-}
-
-void SqlRow::take(const RunEnd& end) { status = end.ending; }
 
 }  // namespace attune

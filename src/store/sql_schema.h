@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "store/heading.h"
 #include "store/journal.h"
 
 namespace attune {
@@ -24,19 +25,9 @@ struct SqlRow {
 
   long long at_ms = 0, run = 0;
   int kind = 0;
-  std::string problem, device, fingerprint, measured, searched, solver, candidate, stage, status, payload;
-
- private:
-  void take(const Started& started);
-  void take(const Record& record);
-  void take(const Decision& decision);
-  void take(const Pardon& pardon);
-  void take(const RunBegin& begin);
-  void take(const RunEnd& end);
-  template <typename Tried>
-  void take_tried(const Tried& tried);
-  void take_candidate(const Candidate& tried);
-  void take_protocol(const Protocol& protocol);
+  EntryHeading heading;
+  std::string measured, searched;  ///< Keys of the entry's Protocol; empty without one.
+  std::string payload;
 };
 
 }  // namespace attune

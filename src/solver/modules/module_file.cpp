@@ -53,6 +53,10 @@ std::vector<fs::path> module_folders(HostProcess host, std::vector<std::string>&
     if (host == HostProcess::program) fail(ErrorCode::invalid_input, "{}", sentence);
     notices.push_back(sentence);
   }
+  return own_module_folders();
+}
+
+std::vector<fs::path> own_module_folders() {
   // Candidates: in a build; from bin; from lib; from lib/x86_64-linux-gnu.
   const auto here = code_folder(), above = here.parent_path();
   return {here / "modules", above / "lib/attune/modules", here / "attune/modules", above / "attune/modules"};

@@ -16,6 +16,9 @@ namespace attune {
 /// throws invalid_input or is a notice.
 std::vector<std::filesystem::path> module_folders(HostProcess host, std::vector<std::string>& notices);
 
+/// Where a build or an installation has its modules, whatever the environment says; not all need exist.
+std::vector<std::filesystem::path> own_module_folders();
+
 /// The entry points of an opened module.
 struct ModuleEntry {
   void (*register_solvers)(Registry&) = nullptr;

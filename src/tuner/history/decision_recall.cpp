@@ -18,7 +18,8 @@ DecisionRecall recall_decision(const Journal& journal, const CandidateHistory::S
 
 std::set<std::string> problems_with_decisions(const Journal& journal, const std::string& fingerprint) {
   std::set<std::string> keys;
-  journal.visit_winners(fingerprint, 0, [&](const Winner& winner) { keys.insert(winner.problem); });
+  const Query decisions{.fingerprint = fingerprint, .started = false, .records = false, .pardons = false};
+  journal.visit_headings(decisions, [&](const EntryHeading& decision) { keys.insert(decision.problem); });
   return keys;
 }
 

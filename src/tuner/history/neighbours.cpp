@@ -31,23 +31,25 @@ Features features_of(const Problem& problem) {
 }  // namespace
 
 void NeighbourIndex::refresh(const Journal& journal) {
-  journal.visit_winners(fingerprint_, last_id_, [&](const Winner& winner) {
-    last_id_ = winner.id;
+  const Query decisions{
+      .fingerprint = fingerprint_, .after = last_id_, .started = false, .records = false, .pardons = false};
+  journal.visit_headings(decisions, [&](const EntryHeading& decision) {
+    last_id_ = decision.stamp.id;
     try {
-      add(winner);
+      add(decision.problem, decision.candidate);
     } catch (const Error&) {
       // A winner that this version cannot parse is never a neighbour.
     }
   });
 }
 
-void NeighbourIndex::add(const Winner& winner) {
-  static_cast<void>(Candidate::parse(winner.candidate_name));  // throws here, so that nearest() does not
-  const Features features = features_of(Problem::parse(winner.problem));
+void NeighbourIndex::add(const std::string& problem, const std::string& winner) {
+  static_cast<void>(Candidate::parse(winner));  // throws here, so that nearest() does not
+  const Features features = features_of(Problem::parse(problem));
   Group& group = groups_[features.group];
-  const auto [name, is_new_name] = group.numbers.try_emplace(winner.candidate_name, group.names.size());
-  if (is_new_name) group.names.push_back(winner.candidate_name);
-  const auto [row, is_new_row] = group.rows.try_emplace(winner.problem, group.winners.size());
+  const auto [name, is_new_name] = group.numbers.try_emplace(winner, group.names.size());
+  if (is_new_name) group.names.push_back(winner);
+  const auto [row, is_new_row] = group.rows.try_emplace(problem, group.winners.size());
   if (!is_new_row) {
     group.winners[row->second] = name->second;
     return;

@@ -32,7 +32,7 @@ class NeighbourIndex {
     std::map<std::string, size_t, std::less<>> numbers;  ///< Of the names.
     std::map<std::string, size_t, std::less<>> rows;     ///< By Problem::key().
   };
-  void add(const Winner& winner);
+  void add(const std::string& problem, const std::string& winner);
 
   std::string fingerprint_;
   int64_t last_id_ = 0;

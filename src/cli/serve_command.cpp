@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/line_output.h"
+#include "base/locations.h"
+#include "campaign/interrupt.h"
+#include "cli/command.h"
+#include "cli/flags/arguments.h"
+#include "server/serve.h"
+#include "solver/modules/module_file.h"
+
+namespace attune {
+namespace {
+
+struct ServeOptions {
+  std::string journal, listen = "127.0.0.1:8080", token_file;
+  std::vector<std::string> allow_hosts;
+};
+
+/// Opens the server's module. Throws unavailable with the loader's reason.
+ServeEntry* server_entry() {
+  std::string reason = "it is not installed";
+  for (const auto& folder : own_module_folders()) {
+    const auto file = folder / "attune_server.so";
+    if (!std::filesystem::exists(file)) continue;
+    void* module = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (module != nullptr) {
+      if (auto* entry = reinterpret_cast<ServeEntry*>(::dlsym(module, kServeEntry))) return entry;
+    }
+    reason = ::dlerror();
+    break;
+  }
+  fail(ErrorCode::unavailable, "the server's module attune_server.so cannot be opened, install it again: {}", reason);
+}
+
+int run_serve(const ServeOptions& options) {
+  const ServerSettings settings{.journal = journal_file(options.journal),
+                                .listen = options.listen,
+                                .token_file = options.token_file,
+                                .allow_hosts = options.allow_hosts};
+  ServeEntry* const serve_entry = server_entry();
+  const InterruptHandler interrupts;
+  serve_entry(settings, interrupt_flag(), [&](const std::string& url) {
+    print_line(stdout, fmt::format("{} shows {}; end with Ctrl-C", url, settings.journal.string()));
+    std::fflush(stdout);
+  });
+  return 0;
+}
+
+void add_serve_flags(CLI::App& command, Action& chosen) {
+  auto options = std::make_shared<ServeOptions>();
+  command.add_option("--journal", options->journal, "Journal file; default: see `attune paths`");
+  command.add_option("--listen", options->listen, "Address and port; port 0: one that is free")->capture_default_str();
+  command.add_option("--token-file", options->token_file,
+                     "File (mode 0600) with the token that clients must bring; required for an address that other "
+                     "machines reach");
+  command.add_option("--allow-host", options->allow_hosts,
+                     "Further name of this server, as a proxy calls it; may be repeated");
+  command.callback([options, &chosen] { chosen = [options] { return run_serve(*options); }; });
+}
+
+}  // namespace
+
+Command serve_command() {
+  return {CommandGroup::inspect, "serve",
+          "Show a journal in the browser: runs, results, each candidate's story, metrics; read-only", add_serve_flags};
+}
+
+}  // namespace attune

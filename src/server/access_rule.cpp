@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+#include "server/access_rule.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace attune {
+namespace {
+
+constexpr std::string_view kCookie = "attune_session";
+
+/// The value of a cookie; empty without it.
+std::string_view cookie(std::string_view cookies, std::string_view name) {
+  while (!cookies.empty()) {
+    const size_t end = std::min(cookies.find(';'), cookies.size());
+    std::string_view one = cookies.substr(0, end);
+    while (one.starts_with(' ')) one.remove_prefix(1);
+    if (one.starts_with(name) && one.substr(name.size()).starts_with('=')) return one.substr(name.size() + 1);
+    cookies.remove_prefix(std::min(end + 1, cookies.size()));
+  }
+  return {};
+}
+
+/// A host without its port.
+std::string_view without_port(std::string_view host) {
+  const size_t colon = host.rfind(':');
+  const size_t bracket = host.rfind(']');
+  return colon == std::string_view::npos || (bracket != std::string_view::npos && bracket > colon)
+             ? host
+             : host.substr(0, colon);
+}
+
+std::string login_page(std::string_view remark) {
+  return fmt::format(
+      "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>Attune</title>"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
+      "<link rel=\"stylesheet\" href=\"/style.css\"></head><body class=\"login\"><main><h1>Attune</h1>"
+      "<form method=\"post\" action=\"/login\"><label for=\"token\">Token of this server</label>"
+      "<input id=\"token\" name=\"token\" type=\"password\" autocomplete=\"current-password\" required>"
+      "<button>Log in</button></form><p role=\"status\">{}</p></main></body></html>\n",
+      remark);
+}
+
+HttpAnswer page(int status, std::string_view remark) {
+  return {.status = status, .type = "text/html; charset=utf-8", .body = login_page(remark)};
+}
+
+}  // namespace
+
+AccessRule::AccessRule(const ListenAddress& address, std::vector<std::string> allow_hosts,
+                       std::optional<AccessToken> token)
+    : port_(address.port), hosts_(std::move(allow_hosts)), token_(std::move(token)) {
+  if (!address.is_loopback() && !token_)
+    fail(ErrorCode::invalid_input, "{} is reached from other machines, protect it with --token-file", address.text());
+  for (std::string& host : hosts_) host = to_lower(host);
+  hosts_.push_back(to_lower(address.text()));
+  if (address.is_loopback()) {
+    for (const char* host : {"127.0.0.1", "localhost", "[::1]"}) hosts_.push_back(fmt::format("{}:{}", host, port_));
+  }
+}
+
+bool AccessRule::is_own_host(const std::string& host) const {
+  constexpr uint16_t kHttpPort = 80;  // Clients leave it out.
+  const std::string lower = to_lower(host);
+  const auto is_listed = [&](std::string_view one) { return std::ranges::find(hosts_, one) != hosts_.end(); };
+  return is_listed(lower) || is_listed(without_port(lower)) ||
+         (port_ == kHttpPort && is_listed(fmt::format("{}:{}", lower, port_)));
+}
+
+bool AccessRule::has_token(const HttpRequest& request) const {
+  constexpr std::string_view kBearer = "Bearer ";
+  if (request.authorization.starts_with(kBearer))
+    return token_->matches(std::string_view(request.authorization).substr(kBearer.size()));
+  return session_.matches(cookie(request.cookie, kCookie));
+}
+
+std::optional<HttpAnswer> AccessRule::refusal(const HttpRequest& request) const {
+  if (!request.host || !is_own_host(*request.host))
+    return HttpAnswer{.status = 421,
+                      .body = "this server has another name; name it by --allow-host if this one is right\n"};
+  const bool is_open = request.path == kLoginPath || request.path == "/style.css" || request.path == "/healthz";
+  if (!token_ || is_open || has_token(request)) return std::nullopt;
+  const bool is_page = request.path == "/" || request.path.starts_with("/pages/");
+  if (is_page) return HttpAnswer{.status = 303, .body = "log in\n", .headers = {{"Location", kLoginPath}}};
+  return HttpAnswer{.status = 401,
+                    .body = "this server wants its token: Authorization: Bearer …\n",
+                    .headers = {{"WWW-Authenticate", "Bearer"}}};
+}
+
+HttpAnswer AccessRule::login(const HttpRequest& request) const {
+  if (!token_) return {.status = 303, .body = "no token is needed\n", .headers = {{"Location", "/"}}};
+  if (request.method != "POST") return page(200, "");
+  const auto given = request.form.find("token");
+  if (given == request.form.end() || !token_->matches(given->second)) return page(403, "This is not the token.");
+  return {
+      .status = 303,
+      .body = "logged in\n",
+      .headers = {{"Location", "/"},
+                  {"Set-Cookie", fmt::format("{}={}; Path=/; HttpOnly; SameSite=Strict", kCookie, session_.secret())}}};
+}
+
+}  // namespace attune

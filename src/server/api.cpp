@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT
+#include "server/api.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "report/entry_line.h"
+#include "server/journal/problem_story.h"
+#include "server/openapi.h"
+#include "server/request_values.h"
+
+namespace attune {
+namespace {
+
+using nlohmann::ordered_json;
+constexpr int64_t kMaxId = int64_t{1} << 53;  // JavaScript's numbers hold no larger ones exactly.
+constexpr size_t kMaxEntryBytes = 64 * 1024;
+constexpr size_t kMaxText = 500;
+
+const ApiParameter kLimit{"limit", "integer", "lines at most, 1 to 1000"};
+
+ordered_json time_or_null(int64_t at_ms) { return at_ms == 0 ? ordered_json() : ordered_json(at_ms); }
+
+ordered_json result_json(const ResultRow& row) {
+  return {{"id", row.stamp.id},
+          {"at_ms", time_or_null(row.stamp.at_ms)},
+          {"run", row.stamp.run},
+          {"problem", row.problem},
+          {"device", row.device},
+          {"winner", row.winner},
+          {"verdict", name(row.verdict)},
+          {"us", row.us},
+          {"default_us", row.baseline_us},
+          {"speedup", row.ratio},
+          {"low", row.low},
+          {"high", row.high},
+          {"seconds", row.seconds},
+          {"candidates", row.num_candidates},
+          {"noisy", row.is_noisy},
+          {"incomplete", row.is_incomplete}};
+}
+
+ordered_json run_json(const RunRow& row) {
+  return {{"run", row.run},
+          {"at_ms", time_or_null(row.begin_ms)},
+          {"end_ms", time_or_null(row.end_ms)},
+          {"state", row.state},
+          {"exit_status", row.end_ms == 0 ? ordered_json() : ordered_json(row.exit_status)},
+          {"command", shown(row.command, kMaxText)},
+          {"version", row.version},
+          {"host", row.host},
+          {"device", row.device},
+          {"description", shown(row.description, kMaxText)},
+          {"decisions", row.num_decisions},
+          {"records", row.num_records}};
+}
+
+}  // namespace
+
+std::span<const ApiRoute> Api::routes() {
+  static const std::vector<ApiRoute> routes = {
+      {"/api/v1/state", "How much of the journal is read, and what keeps it from being read", {}},
+      {"/api/v1/runs",
+       "Runs, the newest first, with the numbers of their entries",
+       {{"before", "integer", "only runs with a smaller number: the `next` of the page before"},
+        {"run", "integer", "only this one"},
+        kLimit}},
+      {"/api/v1/results",
+       "Decided problems",
+       {{"text", "string", "in the problem, the winner or the device"},
+        {"device", "string", "a device's key"},
+        {"verdict", "string", "faster, tie, baseline or required"},
+        {"run", "integer", "only those of a run"},
+        {"sort", "string", "at (default), ratio, us, seconds or problem"},
+        {"order", "string", "desc (default) or asc"},
+        {"after", "integer", "the id behind which to begin: the `next` of the page before"},
+        kLimit}},
+      {"/api/v1/problem",
+       "One problem's whole story: its decisions, every candidate, its samples, why it left",
+       {{"key", "string", "the problem, as results state it", true}, {"device", "string", "a device's key"}}},
+      {"/api/v1/devices", "Devices of the runs, with the numbers of runs", {}},
+      {"/api/v1/entries",
+       "Entries as `attune journal follow --json` prints them, the oldest first; one above 64 KiB is cut",
+       {{"after", "integer", "only entries with a larger id: the `next` of the page before"},
+        {"run", "integer", "only those of a run"},
+        kLimit}},
+      {"/api/v1/openapi.json", "This description, OpenAPI 3", {}},
+  };
+  return routes;
+}
+
+HttpAnswer Api::answer_route(std::string_view path, const HttpRequest& request) {
+  using Answer = HttpAnswer (Api::*)(const HttpRequest&);
+  static const std::map<std::string_view, Answer> answers = {
+      {"/api/v1/state", &Api::state},         {"/api/v1/runs", &Api::runs},       {"/api/v1/results", &Api::results},
+      {"/api/v1/problem", &Api::problem},     {"/api/v1/devices", &Api::devices}, {"/api/v1/entries", &Api::entries},
+      {"/api/v1/openapi.json", &Api::openapi}};
+  return (this->*answers.at(path))(request);
+}
+
+std::optional<HttpAnswer> Api::answer(const HttpRequest& request) {
+  const auto route = std::ranges::find(routes(), request.path, &ApiRoute::path);
+  if (route == routes().end()) return std::nullopt;
+  for (const auto& [name, value] : request.query) {
+    if (std::ranges::find(route->parameters, name, &ApiParameter::name) == route->parameters.end())
+      return error_answer(400, fmt::format("{} has no parameter '{}'", route->path, shown(name)));
+  }
+  for (const ApiParameter& parameter : route->parameters) {
+    if (parameter.is_required && request.value(std::string(parameter.name)).empty())
+      return error_answer(400, fmt::format("{} needs the parameter '{}'", route->path, parameter.name));
+  }
+  try {
+    return answer_route(route->path, request);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::invalid_input) return error_answer(400, error.what());
+    // A journal that is absent is no fault of the request.
+    const bool is_of_request =
+        error.code() == ErrorCode::not_found && route->path == std::string_view("/api/v1/problem");
+    return error_answer(is_of_request ? 404 : 503, error.what());
+  }
+}
+
+HttpAnswer Api::state(const HttpRequest&) {
+  const WatchState state = watch_.state();
+  return json_answer({{"newest_id", state.newest_id},
+                      {"complete", state.is_complete},
+                      {"generation", state.generation},
+                      {"failure", state.failure}});
+}
+
+HttpAnswer Api::runs(const HttpRequest& request) {
+  const int64_t before = integer_value(request, "before", 0, 1, kMaxId);
+  const int64_t one = integer_value(request, "run", 0, 1, kMaxId);
+  const auto limit = static_cast<size_t>(integer_value(request, "limit", 50, 1, kMaxLimit));
+  std::vector<RunRow> rows;
+  if (one == 0)
+    rows = watch_.runs(before, limit);
+  else if (auto row = watch_.run(one))
+    rows.push_back(*std::move(row));
+  ordered_json runs = ordered_json::array();
+  for (const RunRow& row : rows) runs.push_back(run_json(row));
+  const bool is_last = one != 0 || rows.size() < limit;
+  return json_answer({{"runs", std::move(runs)},
+                      {"complete", watch_.state().is_complete},
+                      {"next", is_last ? ordered_json() : ordered_json(rows.back().run)}});
+}
+
+HttpAnswer Api::results(const HttpRequest& request) {
+  ResultQuery query;
+  query.text = std::string(request.value("text"));
+  query.device = std::string(request.value("device"));
+  query.run = integer_value(request, "run", 0, 1, kMaxId);
+  query.after_id = integer_value(request, "after", 0, 1, kMaxId);
+  query.limit = static_cast<size_t>(integer_value(request, "limit", 100, 1, kMaxLimit));
+  if (const auto verdict = request.value("verdict"); !verdict.empty()) {
+    query.verdict = parse_verdict(verdict);
+    if (!query.verdict)
+      fail(ErrorCode::invalid_input, "verdict must be faster, tie, baseline or required, got '{}'", shown(verdict));
+  }
+  if (const auto sort = request.value("sort"); !sort.empty()) {
+    const auto order = parse_result_order(sort);
+    if (!order) fail(ErrorCode::invalid_input, "sort must be at, ratio, us, seconds or problem, got '{}'", shown(sort));
+    query.order = *order;
+  }
+  if (const auto order = request.value("order"); !order.empty()) {
+    if (order != "asc" && order != "desc")
+      fail(ErrorCode::invalid_input, "order must be asc or desc, got '{}'", shown(order));
+    query.is_ascending = order == "asc";
+  }
+  const ResultPage page = watch_.page(query);
+  ordered_json results = ordered_json::array();
+  for (const ResultRow& row : page.rows) results.push_back(result_json(row));
+  return json_answer({{"results", std::move(results)},
+                      {"found", page.num_found},
+                      {"complete", watch_.state().is_complete},
+                      {"next", page.is_last ? ordered_json() : ordered_json(page.rows.back().stamp.id)}});
+}
+
+HttpAnswer Api::problem(const HttpRequest& request) {
+  const Problem problem = Problem::parse(request.value("key"));
+  std::optional<std::string> device;
+  if (!request.value("device").empty()) device = request.value("device");
+  return json_answer(journal_.read([&](const Journal& journal) { return problem_story(journal, problem, device); }));
+}
+
+HttpAnswer Api::devices(const HttpRequest&) {
+  std::map<std::pair<std::string, std::string>, ordered_json> devices;  // By key and fingerprint.
+  for (const RunRow& row : watch_.runs(0, std::numeric_limits<size_t>::max())) {
+    const auto [device, is_new] = devices.try_emplace({row.device, row.fingerprint});
+    if (is_new)  // The newest run comes first.
+      device->second = {{"device", row.device},
+                        {"fingerprint", row.fingerprint},
+                        {"host", row.host},
+                        {"description", shown(row.description, kMaxText)},
+                        {"runs", 0},
+                        {"last_ms", time_or_null(row.begin_ms)}};
+    device->second["runs"] = device->second["runs"].get<int64_t>() + 1;
+  }
+  ordered_json list = ordered_json::array();
+  for (auto& [key, device] : devices) list.push_back(std::move(device));
+  return json_answer({{"devices", std::move(list)}});
+}
+
+HttpAnswer Api::entries(const HttpRequest& request) {
+  Query query{.after = integer_value(request, "after", 0, 0, kMaxId), .runs = true};
+  if (const int64_t run = integer_value(request, "run", 0, 1, kMaxId); run != 0) query.run = run;
+  query.limit = static_cast<size_t>(integer_value(request, "limit", 100, 1, kMaxLimit));
+  ordered_json entries = ordered_json::array();
+  int64_t last = query.after;
+  journal_.read([&](const Journal& journal) {
+    journal.scan(query, [&](const Entry& entry, const Stamp& stamp) {
+      last = stamp.id;
+      const std::string line = entry_line_json(entry, stamp);
+      if (line.size() <= kMaxEntryBytes)
+        entries.push_back(ordered_json::parse(line));
+      else
+        entries.push_back({{"id", stamp.id}, {"run", stamp.run}, {"cut", line.size()}});
+    });
+  });
+  return json_answer({{"entries", std::move(entries)}, {"next", last}});
+}
+
+HttpAnswer Api::openapi(const HttpRequest&) { return json_answer(openapi_document(routes())); }
+
+}  // namespace attune

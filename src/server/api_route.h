@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <string_view>
+#include <vector>
+
+namespace attune {
+
+/// A parameter of a route's query.
+struct ApiParameter {
+  std::string_view name, type, help;  ///< `type`: integer or string.
+  bool is_required = false;
+};
+
+/// A path with its parameters, by which requests are checked and described.
+struct ApiRoute {
+  std::string_view path, help;
+  std::vector<ApiParameter> parameters;
+};
+
+}  // namespace attune

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <httplib.h>
+#include <poll.h>
+
+#include <chrono>
+#include <string>
+
+#include "server/http/http_limits.h"
+
+namespace attune {
+
+/// The bytes of one connection, as cpp-httplib reads and writes them, within the limits of a request. The library
+/// itself waits anew for each byte. Used by one thread.
+class ConnectionStream final : public httplib::Stream {
+ public:
+  /// The socket is not owned. `limits` must outlive the object.
+  ConnectionStream(int socket, const HttpLimits& limits) : socket_(socket), limits_(limits) {}
+
+  /// Waits for the first byte of a request; returns false if none comes in the idle time, or `is_ended` does.
+  bool begin_request(const std::function<bool()>& is_ended);
+
+  bool is_readable() const override { return wait(POLLIN, std::chrono::milliseconds(0)); }
+  bool is_writable() const override { return wait(POLLOUT, limits_.write_time); }
+  ssize_t read(char* bytes, size_t size) override;
+  ssize_t write(const char* bytes, size_t size) override;
+  void get_remote_ip_and_port(std::string&, int&) const override {}
+  void get_local_ip_and_port(std::string&, int&) const override {}
+  int socket() const override { return socket_; }
+
+  bool must_close = false;  ///< No further request of this connection is read.
+
+ private:
+  bool wait(short events, std::chrono::milliseconds most) const;
+
+  const int socket_;
+  const HttpLimits& limits_;
+  std::chrono::steady_clock::time_point deadline_;  ///< Of the request.
+  size_t num_read_ = 0;                             ///< Bytes of the request.
+  std::string ahead_;                               ///< Bytes that came with those that were asked for.
+};
+
+}  // namespace attune

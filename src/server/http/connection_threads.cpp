@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+#include "server/http/connection_threads.h"
+
+namespace attune {
+
+thread_local bool ConnectionThreads::is_refusal_ = false;
+
+void ConnectionThreads::enqueue(std::function<void()> task) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (num_open_ < max_connections_) {
+      ++num_open_;
+      tasks_.push_back(std::move(task));
+      if (threads_.size() < num_open_) threads_.emplace_back([this] { work(); });
+      wake_.notify_one();
+      return;
+    }
+  }
+  is_refusal_ = true;
+  task();
+  is_refusal_ = false;
+}
+
+void ConnectionThreads::work() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    wake_.wait(lock, [this] { return is_ended_ || !tasks_.empty(); });
+    if (tasks_.empty()) return;
+    const auto task = std::move(tasks_.front());
+    tasks_.pop_front();
+    lock.unlock();
+    task();
+    lock.lock();
+    --num_open_;
+  }
+}
+
+void ConnectionThreads::shutdown() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_ended_ = true;
+  }
+  wake_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+}  // namespace attune

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <httplib.h>
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace attune {
+
+/// Threads that serve connections, at most as many as connections are allowed; started as they are needed. A
+/// connection beyond them is refused at once, in the thread that accepts.
+class ConnectionThreads final : public httplib::TaskQueue {
+ public:
+  explicit ConnectionThreads(size_t max_connections) : max_connections_(max_connections) {}
+
+  /// Whether the calling thread runs a task that is to refuse its connection.
+  static bool is_refusal() noexcept { return is_refusal_; }
+
+  void enqueue(std::function<void()> task) override;
+  /// Waits until the tasks have ended.
+  void shutdown() override;
+
+ private:
+  void work();
+
+  const size_t max_connections_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<std::function<void()>> tasks_;
+  std::vector<std::thread> threads_;
+  size_t num_open_ = 0;  ///< Connections that wait or are served.
+  bool is_ended_ = false;
+  static thread_local bool is_refusal_;
+};
+
+}  // namespace attune

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <chrono>
+#include <cstddef>
+
+namespace attune {
+
+/// What a client can take of a server at most.
+struct HttpLimits {
+  size_t max_connections = 64;  ///< Further ones are answered with 503 and closed.
+  size_t max_streams = 16;      ///< Of the connections; further streams are answered with 503.
+  size_t max_request_bytes = 8192;
+  std::chrono::milliseconds request_time{10'000};  ///< From the first byte of a request to its last.
+  std::chrono::milliseconds idle_time{5'000};      ///< Between two requests of a connection.
+  std::chrono::milliseconds write_time{10'000};    ///< For a part of an answer that a client does not take.
+};
+
+}  // namespace attune

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+#include "server/http/http_server.h"
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "attune/error.h"
+
+namespace attune {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+/// A connection as any program could make it.
+class Client {
+ public:
+  explicit Client(uint16_t port) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(::connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  }
+  ~Client() { ::close(socket_); }
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  void send(std::string_view text) const { static_cast<void>(::send(socket_, text.data(), text.size(), MSG_NOSIGNAL)); }
+  /// What comes until `end` is in it, the connection is closed or the time is over.
+  std::string receive(const std::string& end, int most_ms = 3000) const {
+    std::string got;
+    std::array<char, 4096> block;
+    pollfd one{socket_, POLLIN, 0};
+    while (got.find(end) == std::string::npos && ::poll(&one, 1, most_ms) > 0) {
+      const ssize_t size = ::recv(socket_, block.data(), block.size(), 0);
+      if (size <= 0) return got + "<closed>";
+      got.append(block.data(), static_cast<size_t>(size));
+    }
+    return got;
+  }
+  std::string ask(std::string_view text) const {
+    send(text);
+    return receive("<never>", 300);
+  }
+
+ private:
+  int socket_;
+};
+
+class HttpServerTest : public testing::Test {
+ protected:
+  HttpServerTest()
+      : server_(
+            {"127.0.0.1", 0}, limits(), [this](const HttpRequest& request) { return answer(request); }, "/login") {
+    thread_ = std::thread([this] { server_.run(); });
+  }
+  ~HttpServerTest() override {
+    server_.stop();
+    thread_.join();
+  }
+  static HttpLimits limits() {
+    return {.max_connections = 4,
+            .max_streams = 1,
+            .max_request_bytes = 1024,
+            .request_time = std::chrono::milliseconds(400),
+            .idle_time = std::chrono::milliseconds(600)};
+  }
+  HttpAnswer answer(const HttpRequest& request) {
+    ++num_requests_;
+    if (request.path == "/fails") throw std::runtime_error("a secret of the server");
+    if (request.path == "/stream")
+      return {.type = "text/event-stream", .parts = [] { return std::optional<std::string>("data: 1\n\n"); }};
+    std::string body = request.method + " " + request.path;
+    for (const auto& [name, value] : request.query) body += " " + name + "=" + value;
+    for (const auto& [name, value] : request.form) body += " form " + name + "=" + value;
+    return {.body = body, .headers = {{"X-Own", "1"}}};
+  }
+
+  std::atomic<int> num_requests_ = 0;
+  HttpServer server_;
+  std::thread thread_;
+};
+
+TEST_F(HttpServerTest, AnswersSeveralRequestsOfAConnection) {
+  const Client client(server_.port());
+  const std::string first = client.ask("GET /a%2fb?x=1%202&y HTTP/1.1\r\nHost: h\r\n\r\n");
+  EXPECT_THAT(first, StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(first, HasSubstr("GET /a/b x=1 2"));
+  EXPECT_THAT(first, HasSubstr("X-Own: 1"));
+  EXPECT_THAT(first, HasSubstr("default-src 'none'"));
+  const std::string second = client.ask("HEAD /c HTTP/1.1\r\nHost: h\r\n\r\n");
+  EXPECT_THAT(second, StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(second, Not(HasSubstr("HEAD /c"))) << "an answer to HEAD has no body";
+  EXPECT_THAT(Client(server_.port())
+                  .ask("POST /login HTTP/1.1\r\nHost: h\r\nContent-Length: 7\r\n"
+                       "Content-Type: application/x-www-form-urlencoded\r\n\r\ntoken=t"),
+              HasSubstr("POST /login form token=t"));
+}
+
+TEST_F(HttpServerTest, RefusesOtherMethodsAndBodiesAndClosesTheConnection) {
+  for (const char* method : {"PUT", "DELETE", "POST", "OPTIONS", "PATCH"}) {
+    const std::string got = Client(server_.port()).ask(std::string(method) + " / HTTP/1.1\r\nHost: h\r\n\r\n");
+    EXPECT_THAT(got, StartsWith("HTTP/1.1 405")) << method;
+    EXPECT_THAT(got, HasSubstr("<closed>")) << method;
+  }
+  const std::string hidden = "GET /hidden HTTP/1.1\r\nHost: h\r\n\r\n";
+  const std::vector<std::string> hows = {"Content-Length: " + std::to_string(hidden.size()) + "\r\n",
+                                         "Transfer-Encoding: chunked\r\n", "Content-Length: 1\r\nContent-Length: 2\r\n",
+                                         "Content-Length: 0\r\nTransfer-Encoding: chunked\r\n"};
+  for (const std::string& how : hows) {
+    for (const char* start : {"GET / HTTP/1.1\r\nHost: h\r\n", "POST /other HTTP/1.1\r\nHost: h\r\n"}) {
+      const std::string got = Client(server_.port()).ask(start + how + "\r\n" + hidden);
+      EXPECT_THAT(got, Not(HasSubstr("\r\n\r\nGET /hidden"))) << start << how;
+      EXPECT_EQ(num_requests_, 0) << start << how;
+    }
+  }
+}
+
+TEST_F(HttpServerTest, WhatTheHandlerThrowsStaysSecret) {
+  const std::string got = Client(server_.port()).ask("GET /fails HTTP/1.1\r\nHost: h\r\n\r\n");
+  EXPECT_THAT(got, StartsWith("HTTP/1.1 500"));
+  EXPECT_THAT(got, Not(HasSubstr("secret")));
+}
+
+TEST_F(HttpServerTest, ALongOrSlowRequestIsGivenUp) {
+  const Client large(server_.port());
+  large.send("GET / HTTP/1.1\r\nHost: h\r\nX: " + std::string(2000, 'x') + "\r\n\r\n");
+  EXPECT_THAT(large.receive("<never>", 300), HasSubstr("<closed>"));
+  const Client slow(server_.port());
+  slow.send("GET / HTTP/1.1\r\n");
+  for (int i = 0; i < 8; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    slow.send("X");
+  }
+  EXPECT_THAT(slow.receive("<closed>", 1000), HasSubstr("<closed>"));
+  EXPECT_EQ(num_requests_, 0);
+}
+
+TEST_F(HttpServerTest, AConnectionWithoutARequestEnds) {
+  EXPECT_THAT(Client(server_.port()).receive("<closed>", 2000), HasSubstr("<closed>"));
+}
+
+TEST_F(HttpServerTest, ConnectionsAndStreamsAreBounded) {
+  const Client stream(server_.port());
+  stream.send("GET /stream HTTP/1.1\r\nHost: h\r\n\r\n");
+  EXPECT_THAT(stream.receive("data: 1"), HasSubstr("data: 1"));
+  EXPECT_THAT(Client(server_.port()).ask("GET /stream HTTP/1.1\r\nHost: h\r\n\r\n"), StartsWith("HTTP/1.1 503"));
+  const Client one(server_.port()), two(server_.port()), three(server_.port());
+  EXPECT_THAT(Client(server_.port()).receive("<closed>"), StartsWith("HTTP/1.1 503"));
+}
+
+TEST_F(HttpServerTest, APortThatIsTakenIsAnError) {
+  EXPECT_THROW(HttpServer({"127.0.0.1", server_.port()}, {}, nullptr), Error);
+}
+
+}  // namespace
+}  // namespace attune

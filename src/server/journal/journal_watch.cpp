@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+#include "server/journal/journal_watch.h"
+
+#include <algorithm>
+#include <exception>
+#include <system_error>
+#include <variant>
+#include <vector>
+
+namespace attune {
+namespace {
+
+using namespace std::chrono_literals;
+constexpr auto kPollInterval = 500ms;
+constexpr size_t kEntriesOfAStep = 2000;  // At most 0.2 s, after which an end of the watch is seen.
+
+bool is_read_in_full(EntryKind kind) {
+  return kind == EntryKind::decision || kind == EntryKind::run_begin || kind == EntryKind::run_end;
+}
+
+/// Reads entries of all kinds; of the records only the headings.
+JournalStep read_step(const Journal& journal, Query query) {
+  JournalStep step;
+  query.runs = true;
+  query.limit = kEntriesOfAStep;
+  bool has_more = false;
+  journal.visit_headings(query, [&](const EntryHeading& heading) {
+    has_more = has_more || is_read_in_full(heading.kind);
+    step.headings.push_back(heading);
+  });
+  if (!has_more) return step;
+  const auto [least, most] = std::minmax(step.headings.front().stamp.id, step.headings.back().stamp.id);
+  const Query in_full{.after = least - 1,
+                      .before = most + 1,
+                      .newest_first = query.newest_first,
+                      .started = false,
+                      .records = false,
+                      .pardons = false,
+                      .runs = true};
+  journal.scan(in_full, [&](const Entry& entry, const Stamp& stamp) { step.entries.emplace_back(entry, stamp); });
+  return step;
+}
+
+}  // namespace
+
+JournalWatch::JournalWatch(const std::filesystem::path& file) : file_(file), journal_(file) {
+  thread_ = std::thread([this] { follow(); });
+}
+
+JournalWatch::~JournalWatch() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_ended_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+WatchState JournalWatch::state() const {
+  const std::lock_guard lock(mutex_);
+  return state_;
+}
+
+ResultPage JournalWatch::page(const ResultQuery& query) const {
+  const std::lock_guard lock(mutex_);
+  return results_.page(query);
+}
+
+std::vector<RunRow> JournalWatch::runs(int64_t before, size_t limit) const {
+  const std::lock_guard lock(mutex_);
+  return runs_.newest(before, limit);
+}
+
+std::optional<RunRow> JournalWatch::run(int64_t number) const {
+  const std::lock_guard lock(mutex_);
+  const RunRow* found = runs_.find(number);
+  return found == nullptr ? std::nullopt : std::optional(*found);
+}
+
+std::string JournalWatch::metrics_text() const {
+  uint64_t bytes = 0;
+  for (const char* part : {"", "-wal"}) {
+    std::error_code absent;
+    const auto size = std::filesystem::file_size(file_.string() + part, absent);
+    if (!absent) bytes += size;
+  }
+  const std::lock_guard lock(mutex_);
+  return totals_.metrics_text(bytes);
+}
+
+WatchState JournalWatch::wait_beyond(int64_t id, uint64_t generation, std::chrono::milliseconds most) const {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, most, [&] { return is_ended_ || state_.newest_id > id || state_.generation != generation; });
+  return state_;
+}
+
+void JournalWatch::set_failure(const std::string& failure) {
+  const std::lock_guard lock(mutex_);
+  state_.failure = failure;
+}
+
+/// Forgets what another file said.
+void JournalWatch::begin_anew() {
+  const uint64_t generation = journal_.generation();
+  const std::lock_guard lock(mutex_);
+  if (state_.generation == generation) return;
+  state_ = {.generation = generation};
+  results_ = {};
+  runs_ = {};
+  totals_ = {};
+  oldest_id_ = 0;
+}
+
+/// The lock is held.
+void JournalWatch::take(const JournalStep& step, void (ResultIndex::*add)(ResultRow row)) {
+  for (const EntryHeading& heading : step.headings) {
+    totals_.add(heading);
+    runs_.count(heading);
+  }
+  for (const auto& [entry, stamp] : step.entries) {
+    const auto* decision = std::get_if<Decision>(&entry);
+    if (decision == nullptr) {
+      runs_.add(entry, stamp);
+      continue;
+    }
+    totals_.add(*decision);
+    (results_.*add)(result_row(*decision, stamp));
+  }
+}
+
+/// Returns whether there was something.
+bool JournalWatch::read_older() {
+  const bool is_first = oldest_id_ == 0;
+  const JournalStep step = journal_.read(
+      [&](const Journal& journal) { return read_step(journal, {.before = oldest_id_, .newest_first = true}); });
+  const std::lock_guard lock(mutex_);
+  if (step.headings.empty()) {
+    state_.is_complete = true;
+    return false;
+  }
+  oldest_id_ = step.headings.back().stamp.id;
+  if (is_first) state_.newest_id = step.headings.front().stamp.id;
+  take(step, &ResultIndex::add_oldest);
+  return true;
+}
+
+bool JournalWatch::read_newer() {
+  const int64_t newest_id = state().newest_id;
+  const JournalStep step =
+      journal_.read([&](const Journal& journal) { return read_step(journal, {.after = newest_id}); });
+  if (step.headings.empty()) return false;
+  {
+    const std::lock_guard lock(mutex_);
+    state_.newest_id = step.headings.back().stamp.id;
+    take(step, &ResultIndex::add_newest);
+  }
+  changed_.notify_all();
+  return true;
+}
+
+void JournalWatch::follow() {
+  for (;;) {
+    bool goes_on = false;
+    try {
+      journal_.read([](const Journal&) {});  // Opens the file that is there now.
+      begin_anew();
+      goes_on = state().is_complete ? read_newer() : read_older();
+      if (!state().is_complete) goes_on = true;
+      set_failure({});
+    } catch (const std::exception& failed) {
+      set_failure(failed.what());
+    }
+    std::unique_lock lock(mutex_);
+    if (changed_.wait_for(lock, goes_on ? 0ms : kPollInterval, [this] { return is_ended_; })) return;
+  }
+}
+
+}  // namespace attune

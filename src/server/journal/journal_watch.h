@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <chrono>
+#include <condition_variable>
+#include <filesystem>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "server/journal/journal_totals.h"
+#include "server/journal/result_index.h"
+#include "server/journal/run_index.h"
+#include "server/journal/served_journal.h"
+
+namespace attune {
+
+/// How much of a journal a watch has read.
+struct WatchState {
+  uint64_t generation = 0;   ///< ServedJournal::generation() of what it holds.
+  int64_t newest_id = 0;     ///< Of the newest entry that it has seen.
+  bool is_complete = false;  ///< Whether it has read the older entries too.
+  std::string failure;       ///< Why it could not read; empty: it could.
+};
+
+/// Some entries of a journal.
+struct JournalStep {
+  std::vector<EntryHeading> headings;            ///< Of all, in the order of the query.
+  std::vector<std::pair<Entry, Stamp>> entries;  ///< Decisions and ends of runs in full, in that order.
+};
+
+/// Reads a journal in a thread of its own, newest results first, and then follows it: what is committed is seen within
+/// half a second. Starts anew when the journal is replaced. Thread-safe.
+class JournalWatch {
+ public:
+  explicit JournalWatch(const std::filesystem::path& file);
+  ~JournalWatch();
+  JournalWatch(const JournalWatch&) = delete;
+  JournalWatch& operator=(const JournalWatch&) = delete;
+
+  WatchState state() const;
+  ResultPage page(const ResultQuery& query) const;
+  /// As RunIndex::newest().
+  std::vector<RunRow> runs(int64_t before, size_t limit) const;
+  std::optional<RunRow> run(int64_t number) const;
+  std::string metrics_text() const;
+  /// Waits until there is an entry with a larger id, the journal is another one than `generation`, or the time is over.
+  WatchState wait_beyond(int64_t id, uint64_t generation, std::chrono::milliseconds most) const;
+
+ private:
+  void follow();
+  bool read_older();
+  bool read_newer();
+  void begin_anew();
+  void take(const JournalStep& step, void (ResultIndex::*add)(ResultRow row));
+  void set_failure(const std::string& failure);
+
+  const std::filesystem::path file_;
+  ServedJournal journal_;  ///< Used by the thread alone.
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  // Guarded by mutex_.
+  WatchState state_;
+  ResultIndex results_;
+  RunIndex runs_;
+  JournalTotals totals_;
+  bool is_ended_ = false;
+  int64_t oldest_id_ = 0;  ///< Of the oldest entry that was read; used by the thread alone.
+  std::thread thread_;     ///< Last: it uses the others.
+};
+
+}  // namespace attune

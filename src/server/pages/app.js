@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+// The pages of `attune serve`: each shows what its address names, from /api/v1, and again when the journal grows.
+"use strict";
+
+/** An element with attributes and children; a text is never read as markup. */
+function element(tag, attributes, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (value === undefined || value === null) continue;
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else made.setAttribute(name, value);
+  }
+  made.append(...children.filter((child) => child !== null && child !== undefined));
+  return made;
+}
+
+async function data(path, values) {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(values || {})) if (value) query.set(name, value);
+  const answer = await fetch(`/api/v1/${path}?${query}`, { headers: { Accept: "application/json" } });
+  if (answer.status === 401) { location.href = "/login"; throw new Error("log in"); }
+  const body = await answer.json();
+  if (!answer.ok) throw new Error(body.error);
+  return body;
+}
+
+const number = (value, digits) => Number(value).toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+const time = (ms) => (ms ? new Date(ms).toISOString().slice(0, 19).replace("T", " ") : "unknown");
+const micros = (us) => (us ? number(us, us < 100 ? 2 : 0) : "–");
+const link = (page, values, text) => element("a", { href: `/pages/${page}?${new URLSearchParams(values)}` }, text);
+const short = (key) => key.replace(/^(\S+) /, "$1  ");
+
+/** A table in a box that scrolls by itself. `columns`: {name, number, sort, cell: row → text or node, wide}. */
+function table(caption, columns, rows, sorted) {
+  const heads = columns.map((column) => element("th", {
+    scope: "col", class: column.number ? "number" : null,
+    "aria-sort": sorted && column.sort ? (sorted.sort === column.sort ? (sorted.order === "asc" ? "ascending" : "descending") : "none") : null,
+  }, sorted && column.sort ? element("button", { type: "button", onclick: () => sorted.by(column.sort) }, column.name) : column.name));
+  const lines = rows.map((row) => element("tr", {}, ...columns.map((column) => element("td", {
+    class: column.number ? "number" : column.wide ? "text" : null }, column.cell(row)))));
+  return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+    element("table", {}, element("caption", {}, caption), element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...lines)));
+}
+
+function facts(pairs) {
+  return element("dl", { class: "facts" }, ...pairs.map(([name, value]) =>
+    element("div", {}, element("dt", {}, name), element("dd", {}, String(value)))));
+}
+
+const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+const charts = { waiting: [], drawn: [] };
+
+/** A chart by Chart.js, drawn once it is in the page; `text` says in words what it shows. */
+function chart(text, options) {
+  const canvas = element("canvas", { role: "img", "aria-label": text }, text);
+  const box = element("div", { class: "chart" }, canvas);
+  const line = colour("--line"), quiet = colour("--quiet");
+  for (const axis of Object.values(options.options.scales)) {
+    axis.grid = { color: line };
+    axis.ticks = { color: quiet, ...axis.ticks };
+    axis.title = { display: true, color: quiet, ...axis.title };
+  }
+  charts.waiting.push(() => new Chart(canvas, { ...options, options: {
+    animation: false, maintainAspectRatio: false, plugins: { legend: { labels: { color: quiet } } }, ...options.options } }));
+  return box;
+}
+
+async function runsPage() {
+  const { runs } = await data("runs", { limit: 100 });
+  if (!runs.length) return [element("h1", {}, "Runs"), element("p", {}, "The journal has no run yet.")];
+  return [element("h1", {}, "Runs"), table("The newest runs", [
+    { name: "run", number: true, cell: (run) => link("run", { run: run.run }, String(run.run)) },
+    { name: "began (UTC)", cell: (run) => time(run.at_ms) },
+    { name: "state", cell: (run) => run.state },
+    { name: "decisions", number: true, cell: (run) => number(run.decisions, 0) },
+    { name: "records", number: true, cell: (run) => number(run.records, 0) },
+    { name: "device", cell: (run) => run.device },
+    { name: "command", wide: true, cell: (run) => element("code", {}, run.command) },
+  ], runs)];
+}
+
+const resultColumns = [
+  { name: "problem", sort: "problem", wide: true, cell: (row) => link("problem", { key: row.problem }, short(row.problem)) },
+  { name: "speed-up", number: true, sort: "ratio", cell: (row) => element("span", { class: row.low > 1 ? "good" : row.high < 1 ? "bad" : null }, `${number(row.speedup, 3)}×`) },
+  { name: "95 % interval", number: true, cell: (row) => `${number(row.low, 3)} – ${number(row.high, 3)}` },
+  { name: "µs", number: true, sort: "us", cell: (row) => micros(row.us) },
+  { name: "default µs", number: true, cell: (row) => micros(row.default_us) },
+  { name: "verdict", cell: (row) => row.verdict + (row.noisy ? ", noisy" : "") + (row.incomplete ? ", incomplete" : "") },
+  { name: "candidates", number: true, cell: (row) => number(row.candidates, 0) },
+  { name: "seconds", number: true, sort: "seconds", cell: (row) => number(row.seconds, 1) },
+  { name: "decided (UTC)", sort: "at", cell: (row) => time(row.at_ms) },
+  { name: "winner", wide: true, cell: (row) => element("code", {}, row.winner) },
+];
+
+/** Results with filters, sorted and paged by the server. The address holds the question, so that it can be shared. */
+async function resultList(fixed) {
+  const asked = { ...Object.fromEntries(new URLSearchParams(location.search)), ...fixed };
+  const question = { text: asked.text, verdict: asked.verdict, run: asked.run, sort: asked.sort || "at", order: asked.order || "desc", limit: 100 };
+  const page = await data("results", question);
+  const go = (changes) => { location.search = new URLSearchParams(Object.entries({ ...asked, ...changes }).filter(([, value]) => value)); };
+  const sorted = { sort: question.sort, order: question.order,
+    by: (sort) => go({ sort, order: sort === question.sort && question.order === "desc" ? "asc" : "desc" }) };
+  const filter = element("form", { class: "filter", role: "search", onsubmit: (event) => {
+    event.preventDefault(); const form = new FormData(event.target); go({ text: form.get("text"), verdict: form.get("verdict") }); } },
+    element("label", {}, "Text", element("input", { name: "text", value: asked.text || "", type: "search" })),
+    element("label", {}, "Verdict", element("select", { name: "verdict" }, ...["", "faster", "tie", "baseline", "required"].map((one) =>
+      element("option", { value: one, ...(one === (asked.verdict || "") ? { selected: "" } : {}) }, one || "all")))),
+    element("button", { class: "plain" }, "Show"));
+  let next = page.next;
+  const list = table(`${number(page.found, 0)} results${page.complete ? "" : ", older ones are still being read"}`, resultColumns, page.results, sorted);
+  const more = element("button", { class: "plain", type: "button", onclick: async () => {
+    const further = await data("results", { ...question, after: next });
+    next = further.next;
+    list.querySelector("tbody").append(...table("", resultColumns, further.results).querySelectorAll("tbody tr"));
+    more.hidden = !next;
+  } }, "Show more");
+  more.hidden = !next;
+  return [filter, list, more];
+}
+
+const resultsPage = async () => [element("h1", {}, "Results"), ...await resultList({})];
+
+async function runPage(values) {
+  const [{ runs }, { results, found }] = await Promise.all([data("runs", { run: values.get("run") }), data("results", { run: values.get("run"), sort: "ratio", limit: 1000 })]);
+  if (!runs.length) return [element("h1", {}, "The journal has no such run")];
+  const run = runs[0];
+  const measured = results.filter((row) => row.speedup > 0);
+  const mean = measured.length ? Math.exp(measured.reduce((sum, row) => sum + Math.log(row.speedup), 0) / measured.length) : 1;
+  const parts = [element("h1", {}, `Run ${run.run}`), facts([["state", run.state], ["decided", number(found, 0)],
+    ["geometric mean", `${number(mean, 3)}×`], ["faster", number(measured.filter((row) => row.verdict === "faster").length, 0)],
+    ["candidates' records", number(run.records, 0)], ["device", run.device]]),
+    element("p", { class: "quiet" }, element("code", {}, run.command), `, ${run.version}, began ${time(run.at_ms)} UTC`)];
+  if (measured.length > 1) parts.push(chart(`Speed over the default of ${measured.length} problems, sorted; geometric mean ${number(mean, 3)}.`, {
+    type: "bar", data: { labels: measured.map((row) => short(row.problem)), datasets: [
+      { label: "speed over the default", data: measured.map((row) => row.speedup), backgroundColor: colour("--accent") }] },
+    options: { scales: { x: { ticks: { display: false }, title: { text: "problems" } }, y: { type: "logarithmic", title: { text: "times the default's speed" } } } } }));
+  return [...parts, ...await resultList({ run: values.get("run"), sort: new URLSearchParams(location.search).get("sort") || "ratio" })];
+}
+
+async function problemPage(values) {
+  const story = await data("problem", { key: values.get("key"), device: values.get("device") });
+  const parts = [element("h1", {}, short(story.problem))];
+  const decision = story.decisions[0];
+  if (decision) parts.push(facts([["verdict", decision.verdict], ["speed-up", `${number(decision.speedup ?? 1, 3)}×`],
+    ["winner µs", micros(decision.us)], ["default µs", micros(decision.default_us)], ["candidates", story.candidates.length],
+    ["decisions", story.decisions.length]]), element("p", {}, "Winner ", element("code", {}, decision.winner)),
+    element("p", {}, "Default ", element("code", {}, decision.default)));
+  const timed = story.candidates.filter((one) => one.samples && one.samples.length).sort((one, other) => one.us - other.us);
+  const shown = timed.slice(0, 8);
+  const marks = ["--accent", "--good", "--bad", "--quiet"];
+  if (shown.length) parts.push(element("h2", {}, "Samples of the fastest candidates"), chart(`Samples in microseconds by round, of the ${shown.length} fastest candidates.`, {
+    type: "scatter", data: { datasets: shown.map((one, i) => ({ label: one.candidate, data: one.samples.map(([us, round]) => ({ x: round, y: us })),
+      borderColor: colour(marks[i % 4]), backgroundColor: colour(marks[i % 4]), pointStyle: ["circle", "triangle", "rect", "cross"][Math.floor(i / 2) % 4], pointRadius: 3 })) },
+    options: { plugins: { legend: { display: false } }, scales: { x: { title: { text: "round" } }, y: { title: { text: "µs" } } } } }));
+  parts.push(element("h2", {}, "Candidates"), table(`${number(story.candidates.length, 0)} candidates in the order in which they were tried`, [
+    { name: "candidate", wide: true, cell: (one) => element("code", {}, one.candidate) },
+    { name: "came to", cell: (one) => element("span", { class: one.ending === "won" ? "good" : one.status === "ok" ? null : "bad" }, one.ending) },
+    { name: "status", cell: (one) => one.status },
+    { name: "µs", number: true, cell: (one) => micros(one.us) },
+    { name: "samples", number: true, cell: (one) => number(one.num_samples || 0, 0) },
+    { name: "error share", number: true, cell: (one) => one.err_ratio ? one.err_ratio.toPrecision(2) : "0" },
+    { name: "why", wide: true, cell: (one) => one.detail },
+  ], story.candidates));
+  return parts;
+}
+
+async function devicesPage() {
+  const { devices } = await data("devices");
+  return [element("h1", {}, "Devices"), table("Devices of the journal's runs", [
+    { name: "device", cell: (one) => one.device }, { name: "host", cell: (one) => one.host },
+    { name: "runs", number: true, cell: (one) => number(one.runs, 0) }, { name: "last run (UTC)", cell: (one) => time(one.last_ms) },
+    { name: "description", wide: true, cell: (one) => one.description },
+  ], devices)];
+}
+
+const pages = { "/": runsPage, "/pages/results": resultsPage, "/pages/run": runPage, "/pages/problem": problemPage, "/pages/devices": devicesPage };
+
+async function show() {
+  const content = document.getElementById("content");
+  const page = pages[location.pathname];
+  try {
+    const parts = page ? await page(new URLSearchParams(location.search)) : [element("h1", {}, "There is no such page")];
+    for (const one of charts.drawn) one.destroy();
+    content.replaceChildren(...parts);
+    charts.drawn = window.Chart ? charts.waiting.map((draw) => draw()) : [];
+    charts.waiting = [];
+    document.title = `${content.querySelector("h1").textContent} · Attune`;
+  } catch (failed) {
+    content.replaceChildren(element("h1", {}, "This cannot be shown now"), element("p", {}, failed.message));
+  }
+}
+
+/** Shows the page again when entries were committed, at most once a second, and not while somebody types or has paged on. */
+function follow() {
+  const live = document.getElementById("live");
+  const events = new EventSource("/events");
+  let waits = false;
+  events.onopen = () => { live.textContent = "live"; };
+  events.onerror = () => { live.textContent = "not connected"; };
+  events.addEventListener("replaced", () => location.reload());
+  events.onmessage = () => {
+    if (waits) return;
+    waits = true;
+    setTimeout(async () => {
+      waits = false;
+      const isIdle = !["INPUT", "SELECT"].includes(document.activeElement.tagName) && document.querySelectorAll("tbody tr").length <= 1000;
+      if (isIdle) await show();
+    }, 400);
+  };
+}
+
+for (const one of document.querySelectorAll("nav a")) if (one.pathname === location.pathname) one.setAttribute("aria-current", "page");
+show().then(follow);

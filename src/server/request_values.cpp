@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+#include "server/request_values.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace attune {
+
+int64_t integer_value(const HttpRequest& request, const std::string& name, int64_t fallback, int64_t least,
+                      int64_t most) {
+  const std::string_view text = request.value(name);
+  if (text.empty()) return fallback;
+  const auto value = parse_int(text);
+  if (!value || *value < least || *value > most)
+    fail(ErrorCode::invalid_input, "{} must be a number from {} to {}, got '{}'", name, least, most, shown(text));
+  return *value;
+}
+
+HttpAnswer json_answer(const nlohmann::ordered_json& document, int status) {
+  return {.status = status,
+          .type = "application/json",
+          .body = document.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n"};
+}
+
+HttpAnswer error_answer(int status, const std::string& sentence) { return json_answer({{"error", sentence}}, status); }
+
+}  // namespace attune

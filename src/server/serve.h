@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace attune {
+
+/// What `attune serve` was asked to do.
+struct ServerSettings {
+  std::filesystem::path journal;
+  std::string listen;                ///< As parse_listen_address() reads it.
+  std::filesystem::path token_file;  ///< Empty: no token.
+  std::vector<std::string> allow_hosts;
+};
+
+/// Serves a journal until `is_over`, which it sees within 0.1 s. `is_ready` is called once, with the address for
+/// browsers, when requests are taken. Throws invalid_input for wrong settings, io when the address cannot be had, and
+/// what opening the journal throws.
+void serve(const ServerSettings& settings, const std::atomic<bool>& is_over,
+           const std::function<void(const std::string& url)>& is_ready);
+
+/// The entry point of the module attune_server.so, which alone links the HTTP library: with it every start of the
+/// program, as of each worker, would take 2 to 5 ms longer.
+inline constexpr const char* kServeEntry = "attune_serve";
+using ServeEntry = decltype(serve);
+
+}  // namespace attune

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+// What a server answers about a journal that is written, broken and replaced meanwhile.
+#include "server/site.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "attune/error.h"
+#include "server/openapi.h"
+#include "testing/becomes_true.h"
+#include "testing/journal_values.h"
+#include "testing/test_files.h"
+
+namespace attune {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::Not;
+
+class SiteTest : public testing::Test, protected JournalValues {
+ protected:
+  SiteTest() : file_(folder_.path() / "journal.db"), journal_(open_sql_journal(file_)) {
+    run_ = journal_->begin_run({{"attune", "tune"}, "0.1", "host", 1, "g/2", "here", "a <script>device</script>", {}});
+    auto crashed = record("a=3");
+    crashed.stage = Stage::verify;
+    crashed.outcome = {Status::crashed, "signal 11 \xff <b>" + std::string(5000, 'x'), {}, std::nullopt};
+    journal_->append(std::vector<Entry>{started("a=1"), record("a=1"), crashed, decision("a=1")});
+  }
+  void start() { site_ = std::make_unique<Site>(file_, AccessRule({"127.0.0.1", 80}, {}, std::nullopt)); }
+
+  HttpAnswer ask(const std::string& path, std::map<std::string, std::string> query = {}, const std::string& tag = {}) {
+    return site_->answer(
+        {.method = "GET", .path = path, .query = std::move(query), .host = "127.0.0.1", .if_none_match = tag});
+  }
+  json data(const std::string& path, std::map<std::string, std::string> query = {}) {
+    const HttpAnswer answer = ask("/api/v1/" + path, std::move(query));
+    EXPECT_EQ(answer.status, 200) << answer.body;
+    return json::parse(answer.body);
+  }
+  void wait_for(size_t num_results) {
+    EXPECT_TRUE(becomes_true([&] {
+      const json page = data("results");
+      return page["complete"].get<bool>() && page["found"] == num_results;
+    }));
+  }
+
+  TestFolder folder_;
+  std::filesystem::path file_;
+  std::unique_ptr<Journal> journal_;
+  int64_t run_ = 0;
+  std::unique_ptr<Site> site_;
+};
+
+TEST_F(SiteTest, ShowsResultsAndThoseThatComeLater) {
+  start();
+  wait_for(1);
+  const json row = data("results")["results"][0];
+  EXPECT_EQ(row["problem"], kProblem.key());
+  EXPECT_EQ(row["winner"], candidate("a=1").name());
+  EXPECT_EQ(row["run"], run_);
+  auto other = decision("a=2");
+  other.problem = kOther;
+  journal_->append(std::vector<Entry>{other});
+  wait_for(2);
+  EXPECT_EQ(data("results", {{"limit", "1"}})["results"][0]["problem"], kOther.key());
+  const json first = data("results", {{"limit", "1"}});
+  const json second = data("results", {{"limit", "1"}, {"after", first["next"].dump()}});
+  EXPECT_EQ(second["results"][0]["problem"], kProblem.key());
+  EXPECT_TRUE(second["next"].is_null());
+}
+
+TEST_F(SiteTest, TellsRunsDevicesAndTheStoryOfAProblem) {
+  start();
+  wait_for(1);
+  const json run = data("runs")["runs"][0];
+  EXPECT_EQ(run["state"], "open");
+  EXPECT_EQ(run["records"], 2);
+  EXPECT_EQ(run["decisions"], 1);
+  journal_->append(std::vector<Entry>{RunEnd{"done", 0, {}}});
+  EXPECT_TRUE(becomes_true([&] { return data("runs")["runs"][0]["state"] == "done"; }));
+  EXPECT_EQ(data("devices")["devices"][0]["runs"], 1);
+  const json story = data("problem", {{"key", kProblem.key()}});
+  EXPECT_EQ(story["decisions"].size(), 1u);
+  ASSERT_EQ(story["candidates"].size(), 2u);
+  EXPECT_EQ(story["candidates"][0]["ending"], "won");
+  EXPECT_EQ(story["candidates"][0]["samples"].size(), 2u);
+  EXPECT_EQ(story["candidates"][1]["status"], "crashed");
+  EXPECT_THAT(story["candidates"][1]["detail"].get<std::string>(), HasSubstr("<b>")) << "pages show texts as texts";
+  EXPECT_LT(story["candidates"][1]["detail"].get<std::string>().size(), 2100u);
+  EXPECT_EQ(ask("/api/v1/problem", {{"key", kOther.key()}}).status, 404);
+  EXPECT_EQ(data("entries", {{"limit", "1000"}})["entries"].size(), 6u);
+}
+
+TEST_F(SiteTest, AWrongParameterIsASentence) {
+  start();
+  const std::vector<std::pair<std::string, std::map<std::string, std::string>>> wrong = {
+      {"results", {{"limit", "0"}}},
+      {"results", {{"limit", "1001"}}},
+      {"results", {{"limit", "1e3"}}},
+      {"results", {{"sort", "size"}}},
+      {"results", {{"order", "up"}}},
+      {"results", {{"verdict", "best"}}},
+      {"results", {{"after", "-1"}}},
+      {"results", {{"nonsense", "1"}}},
+      {"runs", {{"before", "99999999999999999999"}}},
+      {"problem", {}},
+      {"problem", {{"key", "m="}}},
+      {"entries", {{"after", "x"}}}};
+  for (const auto& [path, query] : wrong) {
+    const HttpAnswer answer = ask("/api/v1/" + path, query);
+    EXPECT_EQ(answer.status, 400) << path << " " << answer.body;
+    EXPECT_TRUE(json::parse(answer.body).contains("error"));
+  }
+  EXPECT_EQ(ask("/api/v1/nothing").status, 404);
+  EXPECT_EQ(ask("/../../etc/passwd").status, 404);
+  EXPECT_EQ(ask("/app.js").status, 200);
+  EXPECT_EQ(ask("/pages/results").type, "text/html; charset=utf-8");
+}
+
+TEST_F(SiteTest, AnAnswerThatTheClientHasIsNotSentAgain) {
+  start();
+  wait_for(1);
+  const HttpAnswer first = ask("/api/v1/runs");
+  const auto tag = std::ranges::find(first.headers, "ETag", &std::pair<std::string, std::string>::first);
+  ASSERT_NE(tag, first.headers.end());
+  EXPECT_EQ(ask("/api/v1/runs", {}, tag->second).status, 304);
+  journal_->append(std::vector<Entry>{RunEnd{"done", 0, {}}});
+  EXPECT_TRUE(becomes_true([&] { return ask("/api/v1/runs", {}, tag->second).status == 200; }));
+}
+
+TEST_F(SiteTest, StreamsEntriesFromACursorOn) {
+  start();
+  wait_for(1);
+  const HttpAnswer old = ask("/events", {{"after", "0"}});
+  ASSERT_TRUE(old.parts);
+  const std::string text = *old.parts();
+  EXPECT_THAT(text, HasSubstr("id: 1\ndata: {\"id\":1,"));
+  EXPECT_THAT(text, HasSubstr("\"kind\":\"decision\""));
+  const HttpAnswer fresh = ask("/events");
+  EXPECT_EQ(*fresh.parts(), "") << "it begins at the newest entry";
+  journal_->append(std::vector<Entry>{started("a=9")});
+  std::string later;
+  EXPECT_TRUE(becomes_true([&] { return !(later = *fresh.parts()).empty(); }));
+  EXPECT_THAT(later, HasSubstr("a=9"));
+  EXPECT_EQ(ask("/events", {{"after", "x"}}).status, 400);
+}
+
+TEST_F(SiteTest, AReplacedJournalIsReadAnew) {
+  start();
+  wait_for(1);
+  const HttpAnswer events = ask("/events");
+  const auto fresh_file = folder_.path() / "fresh.db";
+  auto fresh = open_sql_journal(fresh_file);
+  auto other = decision("a=2");
+  other.problem = kOther;
+  fresh->append(std::vector<Entry>{other, decision("a=2"), decision("a=1")});
+  fresh.reset();
+  journal_.reset();
+  for (const char* beside : {"-wal", "-shm"}) std::filesystem::remove(file_.string() + beside);
+  std::filesystem::rename(fresh_file, file_);
+  wait_for(3);
+  std::string last;
+  EXPECT_TRUE(becomes_true([&] {
+    const auto part = events.parts();
+    if (part) last += *part;
+    return !part;
+  })) << "the stream of the old one ends";
+  EXPECT_THAT(last, HasSubstr("event: replaced"));
+}
+
+TEST_F(SiteTest, AJournalThatIsGoneIsASentenceAndNoEnd) {
+  journal_.reset();
+  std::filesystem::remove(file_);
+  start();
+  EXPECT_EQ(ask("/api/v1/entries").status, 503);
+  EXPECT_EQ(ask("/").status, 200);
+  EXPECT_TRUE(becomes_true([&] { return data("state")["failure"] != ""; }));
+  journal_ = open_sql_journal(file_);
+  journal_->append(std::vector<Entry>{decision("a=1")});
+  wait_for(1);
+  EXPECT_EQ(data("state")["failure"], "");
+}
+
+TEST_F(SiteTest, MetricsCountWhatTheJournalHolds) {
+  start();
+  wait_for(1);
+  const std::string text = ask("/metrics").body;
+  EXPECT_THAT(text, HasSubstr("attune_runs{state=\"open\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("attune_problems_total{ending=\"tie\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("attune_candidates_total{status=\"crashed\",solver=\"fake.gemm\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("attune_worker_deaths_total 1\n"));
+}
+
+TEST(OpenApi, DescribesEveryRouteAndParameter) {
+  const auto document = openapi_document(Api::routes());
+  EXPECT_EQ(document["openapi"], "3.0.3");
+  for (const ApiRoute& route : Api::routes())
+    EXPECT_EQ(document["paths"][std::string(route.path)]["get"]["parameters"].size(), route.parameters.size());
+}
+
+}  // namespace
+}  // namespace attune

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+#include "store/heading.h"
+
+namespace attune {
+
+static_assert(std::is_same_v<std::variant_alternative_t<static_cast<size_t>(EntryKind::started), Entry>, Started>);
+static_assert(std::is_same_v<std::variant_alternative_t<static_cast<size_t>(EntryKind::decision), Entry>, Decision>);
+static_assert(std::is_same_v<std::variant_alternative_t<static_cast<size_t>(EntryKind::run_end), Entry>, RunEnd>);
+
+namespace {
+
+void set_candidate(EntryHeading& heading, const Candidate& candidate) {
+  heading.solver = candidate.solver;
+  heading.candidate = candidate.name();
+}
+
+/// For entries about a problem.
+template <typename Tried>
+void set_place(EntryHeading& heading, const Tried& tried) {
+  heading.problem = tried.problem.key();
+  heading.device = tried.device;
+  heading.fingerprint = tried.fingerprint;
+}
+
+void set(EntryHeading& heading, const Started& started) {
+  set_place(heading, started);
+  set_candidate(heading, started.candidate);
+}
+
+void set(EntryHeading& heading, const Record& record) {
+  set_place(heading, record);
+  set_candidate(heading, record.candidate);
+  heading.stage = name(record.stage);
+  heading.status = name(record.outcome.status);
+}
+
+void set(EntryHeading& heading, const Decision& decision) {
+  set_place(heading, decision);
+  set_candidate(heading, decision.winner);
+  heading.status = name(decision.verdict);
+}
+
+void set(EntryHeading& heading, const Pardon& pardon) {
+  heading.device = pardon.device;
+  set_candidate(heading, pardon.candidate);
+}
+
+void set(EntryHeading& heading, const RunBegin& begin) {
+  heading.device = begin.device;
+  heading.fingerprint = begin.fingerprint;
+}
+
+void set(EntryHeading& heading, const RunEnd& end) { heading.status = end.ending; }
+
+}  // namespace
+
+EntryHeading heading_of(const Entry& entry, const Stamp& stamp) {
+  EntryHeading heading{.stamp = stamp, .kind = static_cast<EntryKind>(entry.index())};
+  std::visit([&](const auto& one) { set(heading, one); }, entry);
+  return heading;
+}
+
+}  // namespace attune

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: MIT
+"""A journal in the browser: `attune serve` as a program, beside a run that writes, and against hostile clients."""
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import time
+import urllib.parse
+
+import story
+from story import SHAPES
+
+
+class Serve(story.Story):
+    def setUp(self):
+        super().setUp()
+        self.put("shapes.csv", SHAPES)
+        self.tune("-i", "shapes.csv", "-o", "t.csv")
+
+    def serve(self, *arguments):
+        """Starts a server; returns it and its port."""
+        output = self.work / "served"
+        with open(output, "wb") as file:
+            server = self.start("serve", "--listen", "127.0.0.1:0", *arguments, stdout=file)
+        end = time.monotonic() + 20
+        while time.monotonic() < end:
+            said = re.match(r"http://127\.0\.0\.1:(\d+)/ shows ", output.read_text())
+            if said:
+                return server, int(said.group(1))
+            time.sleep(0.02)
+        self.fail(f"the server does not say where it is: {output.read_text()}")
+
+    def get(self, port, path, headers=None, method="GET", body=None):
+        """The status, headers and body of an answer."""
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        connection.request(method, path, body, headers or {})
+        answer = connection.getresponse()
+        found = (answer.status, dict(answer.getheaders()), answer.read())
+        connection.close()
+        return found
+
+    def data(self, port, path):
+        status, _, body = self.get(port, f"/api/v1/{path}")
+        self.assertEqual(status, 200, body)
+        return json.loads(body)
+
+    def test_the_journal_is_shown_and_what_a_run_adds_within_a_second(self):
+        server, port = self.serve()
+        for path in ("/", "/pages/results", "/pages/problem?key=x", "/app.js", "/style.css", "/chart.min.js", "/healthz"):
+            status, headers, body = self.get(port, path)
+            self.assertEqual(status, 200, path)
+            self.assertTrue(body)
+            self.assertIn("default-src 'none'", headers["Content-Security-Policy"])
+            self.assertEqual(headers["X-Content-Type-Options"], "nosniff")
+        self.assertEqual(self.data(port, "runs")["runs"][0]["decisions"], 3)
+        results = self.data(port, "results?sort=ratio")["results"]
+        self.assertEqual(len(results), 3)
+        one = self.data(port, f"problem?key={urllib.parse.quote(results[0]['problem'])}")
+        self.assertEqual(one["decisions"][0]["winner"], results[0]["winner"])
+        self.assertEqual([c["candidate"] for c in one["candidates"] if c["ending"] == "won"], [results[0]["winner"]])
+        self.put("more.csv", "M,N,K,dtype\n4,64,64,fp32\n")
+        self.tune("-i", "more.csv", "-o", "t.csv")
+        end = time.monotonic() + 5
+        while len(self.data(port, "results")["results"]) < 4 and time.monotonic() < end:
+            time.sleep(0.05)
+        self.assertEqual(len(self.data(port, "results")["results"]), 4)
+        self.assertIn(b'attune_problems_total{ending="faster"}', self.get(port, "/metrics")[2])
+        for number in (signal.SIGINT, signal.SIGTERM):
+            server.send(number)
+            self.assertEqual(server.wait(10).status, 0)
+            server, port = self.serve()
+
+    def test_a_server_writes_nothing(self):
+        _, port = self.serve()
+        before = {name: fact for name, fact in story.snapshot(self.folder).items() if not name.endswith("served")}
+        for path in ("/", "/api/v1/runs", "/api/v1/results", "/metrics", "/nothing"):
+            self.get(port, path)
+        after = {name: fact for name, fact in story.snapshot(self.folder).items() if not name.endswith("served")}
+        self.assertEqual({name for name in after if not name.endswith(("-wal", "-shm"))},
+                         {name for name in before if not name.endswith(("-wal", "-shm"))})
+        self.assertEqual({name: fact for name, fact in after.items() if name.endswith(".db")},
+                         {name: fact for name, fact in before.items() if name.endswith(".db")})
+
+    def test_hostile_requests_are_refused_and_the_server_goes_on(self):
+        _, port = self.serve()
+        for path in ("/../../../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "//etc/passwd", "/pages/../../x", "/api/v1/../../x"):
+            self.assertNotIn(b"root:", self.get(port, path)[2], path)
+        self.assertEqual(self.get(port, "/", {"Host": "evil.example.org"})[0], 421)
+        self.assertEqual(self.get(port, "/api/v1/runs", {"Host": f"localhost.evil.example.org:{port}"})[0], 421)
+        for method in ("PUT", "DELETE", "PATCH", "POST", "OPTIONS"):
+            self.assertIn(self.get(port, "/api/v1/runs", method=method)[0], (400, 405), method)
+        for text in (b"GET / HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Length: 30\r\n\r\nGET /hidden HTTP/1.1\r\n\r\n" % port,
+                     b"GET /" + b"x" * 1_000_000 + b" HTTP/1.1\r\n\r\n", b"\x00" * 100_000, b"GET /api/v1/results?text=" + b"%ff" * 2000):
+            with socket.create_connection(("127.0.0.1", port), timeout=20) as raw:
+                try:
+                    raw.sendall(text)
+                    raw.recv(65536)
+                except OSError:
+                    pass
+        for text in ("%00", "%ff%fe", "%3Cscript%3E", "'%20OR%201=1--"):
+            self.assertEqual(self.get(port, f"/api/v1/results?text={text}")[0], 200, text)
+        self.assertEqual(self.get(port, "/healthz")[0], 200)
+
+    def test_many_slow_connections_end_and_cost_little(self):
+        server, port = self.serve()
+        slow = []
+        for _ in range(200):
+            one = socket.create_connection(("127.0.0.1", port), timeout=5)
+            one.sendall(b"GET / HTTP/1.1\r\nX")
+            slow.append(one)
+        with open(f"/proc/{server.process.pid}/status") as file:
+            facts = dict(line.split(":", 1) for line in file)
+        self.assertLess(int(facts["VmRSS"].split()[0]), 200_000, "KiB")
+        self.assertLess(int(facts["Threads"]), 80)
+        end = time.monotonic() + 30
+        status = None
+        while status != 200 and time.monotonic() < end:
+            try:
+                status = self.get(port, "/healthz")[0]
+            except OSError:
+                pass
+            time.sleep(0.2)
+        self.assertEqual(status, 200, "the slow ones keep the server")
+        for one in slow:
+            one.close()
+
+    def test_beyond_this_machine_it_wants_a_token(self):
+        self.refused("serve", "--listen", "0.0.0.0:0", says=["--token-file"])
+        token = self.put("token", "0123456789abcdef0123\n")
+        os.chmod(token, 0o644)
+        self.refused("serve", "--listen", "0.0.0.0:0", "--token-file", str(token), says=["chmod 600"])
+        os.chmod(token, 0o600)
+        _, port = self.serve("--token-file", str(token))
+        self.assertEqual(self.get(port, "/api/v1/runs")[0], 401)
+        self.assertEqual(self.get(port, "/api/v1/runs?token=0123456789abcdef0123")[0], 401)
+        self.assertEqual(self.get(port, "/api/v1/runs", {"Authorization": "Bearer 0123456789abcdef0123"})[0], 200)
+        form = {"Content-Type": "application/x-www-form-urlencoded"}
+        self.assertEqual(self.get(port, "/login", form, "POST", "token=wrong")[0], 403)
+        status, headers, _ = self.get(port, "/login", form, "POST", "token=0123456789abcdef0123")
+        self.assertEqual(status, 303)
+        self.assertIn("HttpOnly; SameSite=Strict", headers["Set-Cookie"])
+        self.assertEqual(self.get(port, "/api/v1/runs", {"Cookie": headers["Set-Cookie"].split(";")[0]})[0], 200)
+
+    def test_bad_input_is_refused(self):
+        self.refused("serve", "--journal", "absent.db", says=["absent.db"])
+        self.refused("serve", "--listen", "a b:80", says=["host:port"])
+        self.refused("serve", "--listen", "127.0.0.1:70000", says=["host:port"])
+        self.put("text.db", "no journal")
+        self.refused("serve", "--journal", "text.db", "--listen", "127.0.0.1:0", says=["text.db"])
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            self.refused("serve", "--listen", f"127.0.0.1:{taken.getsockname()[1]}", says=["cannot listen"], status=3)
+
+    def test_events_come_as_entries_are_committed(self):
+        _, port = self.serve()
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        connection.request("GET", "/events?after=0", headers={"Accept": "text/event-stream"})
+        answer = connection.getresponse()
+        self.assertEqual(answer.getheader("Content-Type"), "text/event-stream")
+        lines = [answer.readline() for _ in range(9)]
+        self.assertEqual([line for line in lines if line.startswith(b"id: ")], [b"id: 1\n", b"id: 2\n", b"id: 3\n"])
+        connection.close()
+
+
+if __name__ == "__main__":
+    story.main()
