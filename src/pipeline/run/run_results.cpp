@@ -95,7 +95,9 @@ void judge_run(RunResults& results, const ChangeOptions& change, int interrupt_s
     next = end;
   }
   const VerdictCounts counts = count_all(results);
-  const auto is_of_machine = [](const FamilyResult& one) { return one.code && exit_status(*one.code) >= 3; };
+  const auto is_of_machine = [](const FamilyResult& one) {
+    return !one.unwritten.empty() || (one.code && exit_status(*one.code) >= 3);
+  };
   const auto has_failed = [](const FamilyResult& one) { return !one.failure.empty(); };
   if (interrupt_status != 0)
     results.status = interrupt_status;
