@@ -12,7 +12,7 @@ KEY = "M,N,K,bias,dtype,outdtype,scaleAB,bpreshuffle"
 LIST = "configs/bf16_untuned_gemm.csv"
 SLOW = "fake.gemm@1:split_k=1;tile_m=16;tile_n=16"
 FAKE_ARGUMENTS = "--devices fake:0 --quiet-wait 0"
-FILES = {"results.json", "summary.md", "before.json", "after.json", "log.txt", "began.json", "before", "configs", "run.lock"}
+FILES = {"results.json", "summary.md", "before.json", "after.json", "log.txt", "began.json", "before", "diff.md", "configs", "run.lock"}
 
 
 class CiRun(Tables):
@@ -66,6 +66,11 @@ class Artefacts(CiRun):
         after, = json.loads(self.read("out/after.json"))["families"].values()
         self.assertEqual([len(attempt) for attempt in after[0]["log_ratios"]], [8, 16])
         self.assertIn("gemm_a16w16: after: 2 shapes compared\n", result.stderr)
+        # The difference of the tables is that of `attune diff --markdown`.
+        difference = self.attune("diff", "out/before/" + TUNED, "configs/" + TUNED, "--markdown").stdout
+        self.assertEqual(self.read("out/diff.md"), f"# Tables\n\n## gemm_a16w16: {TUNED}\n\n{difference}")
+        self.assertIn("| ~ | 256×32×16 fp32 | fake/4 | 5.0000 | ", difference)
+        self.refused("diff", "out/before/" + TUNED, "configs/" + TUNED, "--markdown", "--json", says="--json")
         self.assertIn("2 shapes decided", self.read("out/log.txt"))
         self.assertEqual(result.stdout, self.read("out/summary.md"))
         self.assertRegex(result.stdout, r"(?m)^\| 256×32×16 fp32 \| faster \| ")

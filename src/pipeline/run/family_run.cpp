@@ -16,13 +16,11 @@
 #include "device/devices.h"
 #include "dispatch/table/wanted_requirement.h"
 #include "formats/csv/architectures.h"
-#include "formats/csv/table_diff.h"
 #include "pipeline/device_limits.h"
 #include "pipeline/run/family_tables.h"
 #include "pipeline/run/shape_json.h"
 #include "pipeline/shape_times.h"
 #include "pipeline/table_validation.h"
-#include "report/diff_json.h"
 
 namespace attune {
 namespace {
@@ -154,17 +152,17 @@ ordered_json time_as_served(const FamilyRun& run, const fs::path& config_dir, Me
   return {{"device", open.device.key()}, {"shapes", shapes}};
 }
 
-ordered_json changed_rows(const FamilySpec& family, const fs::path& old_config_dir, const fs::path& config_dir) {
+TableDiff changed_rows(const FamilySpec& family, const fs::path& old_config_dir, const fs::path& config_dir) {
   const fs::path before = old_config_dir / family.default_file, after = config_dir / family.default_file;
   std::error_code missing;
-  if (!fs::exists(after, missing)) return diff_json({});
+  if (!fs::exists(after, missing)) return {};
   const Table now = Table::read(after.string(), &family);
-  if (fs::exists(before, missing)) return diff_json(diff(Table::read(before.string(), &family), now));
+  if (fs::exists(before, missing)) return diff(Table::read(before.string(), &family), now);
   TableDiff all_new;
   for (const TableRow& row : now.rows())
     all_new.added.push_back(
         {.problem = row.problem, .gfx = row.gfx, .num_units = row.num_units, .new_line = row.line, .new_us = row.us});
-  return diff_json(all_new);
+  return all_new;
 }
 
 std::vector<ShapeChange> compare_tables(const FamilyRun& run, const TablesOfRun& tables, const ChangeOptions& change,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "campaign/tune_options.h"
+#include "formats/csv/table_diff.h"
 #include "ops/family.h"
 #include "pipeline/before_after.h"
 #include "pipeline/finding.h"
@@ -32,9 +33,9 @@ std::vector<Finding> validate_tables(const FamilySpec& family, const std::filesy
 nlohmann::ordered_json time_as_served(const FamilyRun& run, const std::filesystem::path& config_dir,
                                       MeasuredShapes& measured);
 
-/// Returns the rows of the default table that differ (diff_json()).
-nlohmann::ordered_json changed_rows(const FamilySpec& family, const std::filesystem::path& old_config_dir,
-                                    const std::filesystem::path& config_dir);
+/// Returns the rows of the default table that differ.
+TableDiff changed_rows(const FamilySpec& family, const std::filesystem::path& old_config_dir,
+                       const std::filesystem::path& config_dir);
 
 /// The tables of a family before and after its run.
 struct TablesOfRun {

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "campaign/campaign.h"
 #include "campaign/interrupt.h"
+#include "pipeline/markdown/diff_markdown.h"
 #include "pipeline/run/measured_shapes.h"
 #include "pipeline/run/output_log.h"
 #include "pipeline/run/shape_json.h"
@@ -102,11 +103,12 @@ class FamilySteps {
   }
 
   void show_difference() {
-    const ordered_json rows = changed_rows(*run_.family, folder_.old_tables(), folder_.config_dir());
-    result_.num_added = rows["added"].size();
-    result_.num_changed = rows["changed"].size();
-    result_.num_removed = rows["removed"].size();
-    result_.num_same = rows["same"];
+    const TableDiff rows = changed_rows(*run_.family, folder_.old_tables(), folder_.config_dir());
+    result_.num_added = rows.added.size();
+    result_.num_changed = rows.changed.size();
+    result_.num_removed = rows.removed.size();
+    result_.num_same = rows.num_same;
+    result_.difference = diff_markdown(rows);
     say(fmt::format("table: {} added, {} changed, {} removed", result_.num_added, result_.num_changed,
                     result_.num_removed));
   }
@@ -164,6 +166,16 @@ int64_t newest_entry(const std::string& journal_option) {
   return newest;
 }
 
+/// The document diff.md.
+std::string differences_text(const RunResults& results) {
+  std::string text = "# Tables\n";
+  for (const FamilyResult& one : results.families) {
+    if (!one.difference.empty())
+      text += fmt::format("\n## {}: {}\n\n{}", one.family->op, one.family->default_file, one.difference);
+  }
+  return text;
+}
+
 /// Writes the results. Throws io, after all steps of the run.
 void write_results(const RunFolder& folder, const RunResults& results, const ordered_json& inputs) {
   std::string unwritten;
@@ -172,6 +184,7 @@ void write_results(const RunFolder& folder, const RunResults& results, const ord
   }
   try {
     write_file_atomically(folder.file(RunFolder::kSummary), summary_text(results));
+    write_file_atomically(folder.file(RunFolder::kDiff), differences_text(results));
     folder.write(RunFolder::kResults, results_json(results, inputs));
   } catch (const Error& error) {
     if (error.code() != ErrorCode::io) throw;

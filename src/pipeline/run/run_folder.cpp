@@ -92,7 +92,7 @@ void RunFolder::begin(std::span<const FamilySpec* const> families, int64_t journ
   look();
   if (is_resumed_) return;
   write_ending(run_ending::begun);
-  for (const char* name : {kBefore, kAfter, kSummary, kLog, kMeasured}) fs::remove(file(name), failed);
+  for (const char* name : {kBefore, kAfter, kSummary, kLog, kMeasured, kDiff}) fs::remove(file(name), failed);
   for (const fs::path& own : {folder_ / "configs", old_tables()}) fs::remove_all(own, failed);
   for (const FamilySpec* family : families) copy_tables(*family, config_dir_, old_tables());
   write(kBegan, {{"version", 1}, {"journal_entry", journal_entry}});

@@ -20,6 +20,7 @@ struct FamilyResult {
   std::string unwritten;          ///< A sentence about the first artefact that could not be written; empty: all were.
   size_t num_findings = 0;        ///< Of validate.
   size_t num_added = 0, num_changed = 0, num_removed = 0, num_same = 0;  ///< Rows of the default table.
+  std::string difference;                                                ///< Of the default table, in Markdown.
   std::vector<ShapeChange> shapes;                                       ///< As far as they were compared.
   bool is_done = false;                                                  ///< Whether every step was.
 };
