@@ -53,7 +53,9 @@ TunePublisher::TunePublisher(const TuneOptions& options, const TuneInputs& input
 void TunePublisher::finished(const TuneResult& result) {
   // A row that is in the table already was published when it was decided, and may have been replaced since.
   const auto row = rows_.find(result.problem.key());
-  const bool stays = row != rows_.end() && (result.ending == Ending::kept || result.ending == Ending::reused);
+  // Of a run over all shapes that goes on, an earlier call may have been killed between decision and publication.
+  const bool stays =
+      row != rows_.end() && !options_.all && (result.ending == Ending::kept || result.ending == Ending::reused);
   if (stays && row->second)
     entries_of_rows_.push_back(entry_of(result.problem, row->second->candidate, row->second->us, device_));
   if (result.decision) add(*result.decision, !stays);

@@ -101,6 +101,14 @@ TEST_F(Publisher, LeavesTheRowOfADecisionOfAnEarlierRun) {
   EXPECT_THAT(rows(), ElementsAre(Pair(1, 10), Pair(2, 60)));
 }
 
+TEST_F(Publisher, WritesADecisionThatAKilledCallOfARunOverAllDidNotPublish) {
+  options_.all = true;
+  begin({one_}, true);
+  publisher_->finished(decided(one_, 10, Ending::reused));
+  publisher_->flush();
+  EXPECT_THAT(rows(), ElementsAre(Pair(1, 10)));
+}
+
 TEST_F(Publisher, WritesADecisionOfAnEarlierRunThatHasNoRow) {
   begin({one_});
   publisher_->finished(decided(one_, 50, Ending::reused));

@@ -95,6 +95,7 @@ TunerOptions tuner_options(const TuneOptions& options) {
   tuner.libraries = libraries_option(options.libtype);
   tuner.split_k = !options.no_split_k;
   tuner.retune = options.all;
+  if (options.own_after) tuner.own_after = *options.own_after;
   tuner.budget_s = duration_option(options.budget, "--budget");
   tuner.problem_timeout_s = duration_option(options.timeout, "--timeout");
   tuner.protocol.cache = parse_cache_policy(options.inputs);

@@ -24,6 +24,9 @@ struct TuneOptions {
   std::string op;
   std::optional<int64_t> max_m;  ///< Limit of the rows of a problem, whatever its family calls them.
   bool all = false;
+  /// With `all`: the journal's entry at which the run began that this call goes on with. What it holds from there on is
+  /// the run's own and not made again. Nothing: all is.
+  std::optional<int64_t> own_after;
   // Outputs.
   std::string output;        ///< `-o`
   std::string results_file;  ///< `--tuning_results_file`

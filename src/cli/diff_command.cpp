@@ -11,6 +11,7 @@
 #include "formats/csv/table.h"
 #include "formats/csv/table_diff.h"
 #include "ops/family.h"
+#include "pipeline/markdown/diff_markdown.h"
 #include "report/diff_json.h"
 #include "report/json_output.h"
 #include "report/result_table.h"
@@ -21,7 +22,7 @@ namespace {
 
 struct DiffOptions {
   std::string before, after, op;
-  bool json = false;
+  bool json = false, markdown = false;
 };
 
 void print(char sign, const RowChange& change) {
@@ -50,6 +51,10 @@ int run_diff(const DiffOptions& options) {
     print_json(diff_json(found));
     return 0;
   }
+  if (options.markdown) {
+    std::fputs(diff_markdown(found).c_str(), stdout);
+    return 0;
+  }
   for (const RowChange& change : found.removed) print('-', change);
   for (const RowChange& change : found.added) print('+', change);
   for (const RowChange& change : found.changed) print('~', change);
@@ -66,7 +71,10 @@ void add_diff_flags(CLI::App& command, Action& chosen) {
                   "Newer file; a CSV and a YAML file are compared in the fields that both have")
       ->required();
   command.add_option("--op", options->op, "Family, if the files do not identify it");
+  command.add_flag("--markdown", options->markdown,
+                   "Print Markdown, as for a pull request; words that differ are marked");
   add_json_flag(command, options->json);
+  command.get_option("--markdown")->excludes("--json");
   command.callback([options, &chosen] { chosen = [options] { return run_diff(*options); }; });
 }
 

@@ -144,18 +144,27 @@ class Attempt {
   Timing timing_ = Timing::graph;
 };
 
-void measure_attempt(ShapeChange& shape, Executor& executor, const BeforeAfterOptions& options) {
+/// False if it was stopped.
+bool take_openings(ShapeChange& shape, Executor& executor, const BeforeAfterOptions& options) {
+  const auto is_stopped = [&] { return options.tick && options.tick(); };
   try {
     Attempt attempt(shape, executor, options);
-    if (!attempt.prepare()) return;
+    if (!attempt.prepare()) return !is_stopped();
     auto& openings = shape.samples.attempts.emplace_back();
     do {
-      if ((options.tick && options.tick()) || !attempt.measure(openings)) return;
+      if (is_stopped()) return false;
+      if (!attempt.measure(openings)) return !is_stopped();
     } while (next_step(shape.samples, options.change) == ChangeStep::opening);
+    return true;
   } catch (const Error& error) {
     if (error.code() == ErrorCode::device) throw;
     shape.reason = shape.samples.why_failed = error.what();
   }
+  return !is_stopped();
+}
+
+void measure_attempt(ShapeChange& shape, Executor& executor, const BeforeAfterOptions& options) {
+  if (take_openings(shape, executor, options) && options.measured) options.measured(shape);
 }
 
 }  // namespace
@@ -173,9 +182,13 @@ ShapeChange shape_change(const Problem& problem, const TableLookup& before, cons
   return shape;
 }
 
+bool is_to_be_measured(const ShapeChange& shape, const ChangeOptions& options) {
+  return shape.reason.empty() && next_step(shape.samples, options) != ChangeStep::done;
+}
+
 void measure_changes(std::vector<ShapeChange>& shapes, Executor& executor, const BeforeAfterOptions& options) {
   for (ShapeChange& shape : shapes) {
-    if (shape.reason.empty()) measure_attempt(shape, executor, options);
+    if (shape.reason.empty() && !shape.is_measured()) measure_attempt(shape, executor, options);
   }
   for (ShapeChange& shape : shapes) {
     if (shape.is_measured() && next_step(shape.samples, options.change) == ChangeStep::second_attempt)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,8 @@ struct BeforeAfterOptions {
   Kernels* kernels = nullptr;  ///< Null: kernels that need compiling fail.
   Limits limits;               ///< As limits_on() completes them.
   Tick tick;                   ///< Stops the measuring; what is not done is left out.
+  /// Called after each attempt that came to its end, a failure included, with the shape as it is then; may be empty.
+  std::function<void(const ShapeChange&)> measured;
 };
 
 /// Looks up the kernels of a shape. One that no solver supports has a reason and is not measured. Throws nothing of
@@ -35,10 +38,13 @@ struct BeforeAfterOptions {
 ShapeChange shape_change(const Problem& problem, const TableLookup& before, const TableLookup& after,
                          Executor& executor, const Tick& tick = {});
 
-/// Measures the kernels of all shapes: for each a first attempt, then for each that needs it a second one. An attempt
-/// verifies the old kernel, the new one and the default, and times them interleaved in openings, each a fresh worker. A
-/// shape with one kernel before and after is not measured. What fails is noted in the shape. Throws what executors
-/// throw when the device is lost.
+/// Whether a shape lacks an attempt: it is not known to keep its kernel or to fail, and what was measured does not say.
+bool is_to_be_measured(const ShapeChange& shape, const ChangeOptions& options);
+
+/// Measures the kernels of all shapes: for each that has none a first attempt, then for each that needs it a second
+/// one. An attempt verifies the old kernel, the new one and the default, and times them interleaved in openings, each a
+/// fresh worker. A shape with one kernel before and after is not measured. What fails is noted in the shape. Throws
+/// what executors throw when the device is lost.
 void measure_changes(std::vector<ShapeChange>& shapes, Executor& executor, const BeforeAfterOptions& options);
 
 /// The verdicts on all shapes, by change_verdict: a shape that keeps its kernel is the same, one that was not measured

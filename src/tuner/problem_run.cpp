@@ -125,8 +125,9 @@ void ProblemRun::open() {
       std::make_unique<CandidateSource>(item_, context_.executor.device(), std::move(opened.contenders), how_, start);
   result_.versions = source_->versions();
   if (source_->untuned().empty()) return finish(Ending::unsupported, failure_summary());
-  if (item_.goal == Goal::decision && !how_.retune) {
-    auto known = recall_decision(context_.journal, history_source(), source_->versions(), item_.has_row,
+  if (item_.goal == Goal::decision) {
+    const bool may_keep_row = item_.has_row && !how_.retune;
+    auto known = recall_decision(context_.journal, history_source(), source_->versions(), may_keep_row,
                                  [this](const Decision& decision) { return is_of_present_binaries(decision); });
     if (known.keeps_row) return finish(Ending::kept, "the table already has its row");
     if (known.decision) {
@@ -144,10 +145,8 @@ void ProblemRun::open() {
     state_ = State::parts;
     return;
   }
-  if (!how_.retune) {
-    history_.recall(context_.journal, history_source(),
-                    [&](const std::string& solver) { return source_->versions_of(solver); });
-  }
+  history_.recall(context_.journal, history_source(),
+                  [&](const std::string& solver) { return source_->versions_of(solver); });
   source_->begin({history_.trials(), context_.costs});
   // Not changed any more: what a strategy was told when it is asked must not depend on how long compilers take.
   if (how_.compiles_beside_measuring && context_.kernels != nullptr &&
@@ -207,7 +206,8 @@ CandidateHistory::Source ProblemRun::history_source() const {
           .fingerprint = device.fingerprint(),
           .protocol = how_.protocol,
           .deadlines = deadlines(),
-          .with_screening = !how_.exhaustive};
+          .with_screening = !how_.exhaustive,
+          .after = how_.retune ? how_.own_after : 0};
 }
 
 void ProblemRun::note_failure(const Candidate& candidate, const Outcome& outcome, Trial trial) {

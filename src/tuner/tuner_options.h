@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,6 +30,8 @@ struct TunerOptions {
   std::vector<std::string> libraries;  ///< First parts of solver ids (`onednn`); empty: all solvers.
   bool split_k = true;                 ///< If false, candidates whose config has split_k > 1 are excluded.
   bool retune = false;                 ///< If true, results in the journal are ignored.
+  /// With `retune`: results behind this entry of the journal (Stamp::id) count, as the run's own of an earlier call.
+  int64_t own_after = std::numeric_limits<int64_t>::max();
   /// Whether compilers run while candidates are measured (DeviceKind). Strategies are then asked ahead of what is
   /// admitted; otherwise, and where no candidate needs a compiled kernel, a batch is compiled, and then measured.
   bool compiles_beside_measuring = false;

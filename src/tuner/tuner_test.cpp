@@ -180,6 +180,11 @@ class TunerOnFake : public testing::Test {
     });
     return counts;
   }
+  int64_t newest_entry() {
+    int64_t newest = 0;
+    journal_->scan({}, [&](const Entry&, const Stamp& stamp) { newest = stamp.id; });
+    return newest;
+  }
   FakeDevice device_;
   LocalExecutor executor_;
   std::unique_ptr<Journal> journal_;
@@ -272,6 +277,20 @@ TEST_F(TunerOnFake, KeepsAnIncumbentThatIsTied) {
 TEST_F(TunerOnFake, KeepsRowsUnlessToldToRetune) {
   EXPECT_EQ(run({{.problem = problem(16), .has_row = true}}).front().ending, Ending::kept);
   options_.retune = true;
+  EXPECT_EQ(run({{.problem = problem(16), .has_row = true}}).front().ending, Ending::decided);
+}
+
+TEST_F(TunerOnFake, ARunOverAllThatGoesOnKeepsWhatIsItsOwn) {
+  run_one(problem(16));  // Of an earlier run, which is measured again.
+  options_.retune = true;
+  options_.own_after = newest_entry();
+  EXPECT_EQ(run({{.problem = problem(16), .has_row = true}}).front().ending, Ending::decided);
+  const int64_t before = newest_entry();
+  const auto again = run({{.problem = problem(16), .has_row = true}}).front();
+  EXPECT_EQ(again.ending, Ending::reused);
+  EXPECT_TRUE(again.decision.has_value());
+  EXPECT_EQ(newest_entry(), before) << "nothing is measured twice";
+  options_.own_after = before;
   EXPECT_EQ(run({{.problem = problem(16), .has_row = true}}).front().ending, Ending::decided);
 }
 

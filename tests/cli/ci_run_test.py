@@ -12,7 +12,7 @@ KEY = "M,N,K,bias,dtype,outdtype,scaleAB,bpreshuffle"
 LIST = "configs/bf16_untuned_gemm.csv"
 SLOW = "fake.gemm@1:split_k=1;tile_m=16;tile_n=16"
 FAKE_ARGUMENTS = "--devices fake:0 --quiet-wait 0"
-FILES = {"results.json", "summary.md", "before.json", "after.json", "log.txt", "before", "configs"}
+FILES = {"results.json", "summary.md", "before.json", "after.json", "log.txt", "began.json", "before", "diff.md", "configs", "run.lock"}
 
 
 class CiRun(Tables):
@@ -66,6 +66,11 @@ class Artefacts(CiRun):
         after, = json.loads(self.read("out/after.json"))["families"].values()
         self.assertEqual([len(attempt) for attempt in after[0]["log_ratios"]], [8, 16])
         self.assertIn("gemm_a16w16: after: 2 shapes compared\n", result.stderr)
+        # The difference of the tables is that of `attune diff --markdown`.
+        difference = self.attune("diff", "out/before/" + TUNED, "configs/" + TUNED, "--markdown").stdout
+        self.assertEqual(self.read("out/diff.md"), f"# Tables\n\n## gemm_a16w16: {TUNED}\n\n{difference}")
+        self.assertIn("| ~ | 256×32×16 fp32 | fake/4 | 5.0000 | ", difference)
+        self.refused("diff", "out/before/" + TUNED, "configs/" + TUNED, "--markdown", "--json", says="--json")
         self.assertIn("2 shapes decided", self.read("out/log.txt"))
         self.assertEqual(result.stdout, self.read("out/summary.md"))
         self.assertRegex(result.stdout, r"(?m)^\| 256×32×16 fp32 \| faster \| ")
@@ -91,6 +96,25 @@ class Artefacts(CiRun):
         self.assertEqual((answer["ending"], sum(answer["counts"].values())), ("done", 1))
         self.assertIn(answer["status"], (0, 1))  # Another program may slow one of two equal kernels.
         self.assertEqual(len(self.rows("configs/" + TUNED)), 1)
+
+
+class Changes(CiRun):
+    def test_a_shape_that_becomes_slower_shows_in_the_exit_status_and_one_that_becomes_faster_does_not(self):
+        """With one trial the first shape gets a row of its own, the default, where a good row had served it by padding."""
+        good = SLOW.replace("tile_m=16;tile_n=16", "tile_m=128;tile_n=32")
+        self.shapes("250,32,16", "240,32,16")
+        self.table("configs/" + TUNED, self.row("256,32,16", 5, kernel=good), self.row("240,32,16", 5, kernel=SLOW))
+        given = FAKE_ARGUMENTS + " --all --max-trials 1 --search random"
+        result = self.ci(given=given, status=1)
+        slower, faster = self.results()["families"][0]["shapes"]
+        self.assertEqual((slower["verdict"], faster["verdict"], self.results()["status"]), ("slower", "faster", 1), str(result))
+        self.assertEqual((slower["before"]["candidate"], slower["before"]["row"]), (good, f"ci-results/before/{TUNED}:2"))
+        self.assertLess(slower["interval"][1], 1 / 1.02)
+        self.assertEqual(len(self.rows("configs/" + TUNED)), 3)  # A slower shape is published and said, not withheld.
+        self.shapes("240,32,16")
+        self.table("configs/" + TUNED, self.row("240,32,16", 5, kernel=SLOW))
+        self.ci("-o", "faster", given=given)
+        self.assertEqual(self.results("faster")["counts"]["faster"], 1)
 
 
 class Failures(CiRun):
@@ -159,6 +183,51 @@ class Interrupts(CiRun):
                 self.ci()
                 self.assertEqual(self.verdicts(), verdicts)
                 self.assertEqual(self.decided(), decided)
+
+
+    def test_a_signal_in_any_step_publishes_what_is_tuned_and_the_next_call_goes_on(self):
+        self.shapes(*self.SIZES)
+        slow = [self.row(size, 5, kernel=SLOW) for size in self.SIZES]
+        command = ("ci", "run", "--config-dir", "configs", "--arguments", FAKE_ARGUMENTS + " --all")
+        self.table("configs/" + TUNED, *slow)
+        self.attune(*command)
+        verdicts, table = self.verdicts(), self.read("configs/" + TUNED)
+        for said, number in (("validate: ", signal.SIGINT), ("tune: begins", signal.SIGTERM), ("table: ", signal.SIGINT),
+                             ("after: ", signal.SIGTERM)):
+            with self.subTest(said):
+                for folder in (self.home, self.work / "ci-results"):
+                    story.shutil.rmtree(folder)
+                self.table("configs/" + TUNED, *slow)
+                running = self.start(*command)
+                log = self.work / "ci-results" / "log.txt"
+                while running.process.poll() is None and not (log.exists() and "gemm_a16w16: " + said in log.read_text()):
+                    time.sleep(0.001)
+                running.send(number)
+                result, answer = running.wait(), self.results()
+                if said == "after: ":  # All steps are done; what is left is to write.
+                    self.assertIn((result.status, answer["ending"]), ((128 + number, "interrupted"), (0, "done")), str(result))
+                else:
+                    self.assertEqual((result.status, answer["ending"], answer["status"]), (128 + number, "interrupted", 128 + number),
+                                     str(result))
+                    self.assertNotIn("slower", {one[1] for one in self.verdicts()})
+                self.assertEqual(self.read("ci-results/configs/" + TUNED), self.read("configs/" + TUNED))
+                if answer["ending"] != "done":
+                    self.attune(*command)
+                self.assertEqual((self.results()["ending"], self.verdicts()), ("done", verdicts))
+                self.assertEqual(self.read("configs/" + TUNED), table)
+                self.assertEqual(len(self.decided()), len(set(self.decided())))
+
+    def test_a_second_run_into_the_same_folder_is_refused_as_long_as_the_first_one_lives(self):
+        self.shapes(*self.SIZES)
+        first = self.start("ci", "run", "--config-dir", "configs", "--arguments", FAKE_ARGUMENTS)
+        while first.process.poll() is None and not (self.work / "ci-results" / "log.txt").exists():
+            time.sleep(0.001)
+        second = self.ci(status=3)
+        self.assertEqual(len(second.stderr.splitlines()), 1, str(second))
+        self.assertIn("another run writes its results there", second.stderr)
+        first.send(signal.SIGKILL)
+        first.wait()
+        self.assertIn("goes on with the run", self.ci().stderr)  # The lock of a killed run is no obstacle.
 
 
 class BadInput(CiRun):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Full disks, files that must not be written, damaged journals: one clear sentence, exit status 3 (2 for what is no journal), no table harmed."""
 import contextlib
+import json
 import os
 import shutil
 import sqlite3
@@ -107,6 +108,27 @@ class DiskFull(Disk):
         self.fails("journal", "export", "--csv", str(disk / "all.csv"), says=("no space", "all.csv"))
         # The lock file stays on purpose: removing it would race.
         self.assertEqual(sorted(p.name for p in disk.iterdir()), ["filler", "out.yaml.lock"])
+
+
+    def test_the_disk_of_a_pipelines_results(self):
+        """Tables are published, the results are not; with space the next call makes them whole."""
+        self.put("configs/bf16_untuned_gemm.csv", "M,N,K,dtype\n" + "".join(f"{m},32,16,fp32\n" for m in range(200, 240, 5)))
+        run = ("ci", "run", "--config-dir", "configs", "--arguments", " ".join(FAKE), "-o")
+        for leave_kib in (24, 44):
+            with self.subTest(leave_kib):
+                shutil.rmtree(self.home, ignore_errors=True)
+                (self.work / "configs/bf16_tuned_gemm.csv").unlink(missing_ok=True)
+                disk = self.small_disk(f"small{leave_kib}", 1024)
+                self.fill(disk, leave_bytes=leave_kib << 10)
+                result = self.fails(*run, str(disk / "out"), says=("what was tuned is published, the results are not whole", "no space"))
+                self.assertIn("not written: ", result.stderr)
+                self.assertEqual(len(self.rows("configs/bf16_tuned_gemm.csv")), 8)
+                (disk / "filler").unlink()
+                again = self.attune(*run, str(disk / "out"))
+                self.assertIn("goes on with the run", again.stderr)
+                results = json.loads((disk / "out/results.json").read_text())
+                self.assertEqual((results["ending"], len(results["families"][0]["shapes"])), ("done", 8))
+                self.assertEqual(self.count("decision"), 8)
 
 
 class FilesThatStayBehind(Disk):

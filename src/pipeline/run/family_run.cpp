@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -15,13 +16,11 @@
 #include "device/devices.h"
 #include "dispatch/table/wanted_requirement.h"
 #include "formats/csv/architectures.h"
-#include "formats/csv/table_diff.h"
 #include "pipeline/device_limits.h"
 #include "pipeline/run/family_tables.h"
 #include "pipeline/run/shape_json.h"
 #include "pipeline/shape_times.h"
 #include "pipeline/table_validation.h"
-#include "report/diff_json.h"
 
 namespace attune {
 namespace {
@@ -82,17 +81,36 @@ OpenFamily open_family(const FamilyRun& run) {
   return open;
 }
 
-Limits limits_of_run(const TuneOptions& tune) {
-  return {.load = milliseconds_of(tune.load_deadline_s), .run = milliseconds_of(tune.run_deadline_s)};
+/// What the two contests of a run have in common: options of time_interleaved() and of measure_changes().
+template <typename Options>
+Options contest_options(const TuneOptions& tune, const OpenFamily& open, const char* procedure) {
+  Options how;
+  how.protocol.cache = parse_cache_policy(tune.inputs);
+  how.protocol.procedure = procedure;
+  how.protocol.seed = how.seed = tune.seed;
+  how.kernels = open.environment.kernels.get();
+  how.limits = {.load = milliseconds_of(tune.load_deadline_s), .run = milliseconds_of(tune.run_deadline_s)};
+  how.tick = is_interrupted;
+  return how;
 }
 
-Protocol protocol_of(const TuneOptions& tune, const char* procedure) {
-  Protocol protocol;
-  protocol.cache = parse_cache_policy(tune.inputs);
-  protocol.procedure = procedure;
-  protocol.seed = tune.seed;
-  return protocol;
+/// Takes over what an earlier call measured of a shape, if it was of the same kernels.
+void take_measured(ShapeChange& shape, const ordered_json& line) {
+  if (line.is_null()) return;
+  const ShapeChange earlier = read_change(line);
+  const auto is_as_now = [](const ServedKernel& then, const ServedKernel& now) { return then.served == now.served; };
+  if (!is_as_now(earlier.before, shape.before) || !is_as_now(earlier.after, shape.after) ||
+      earlier.after.untuned != shape.after.untuned)
+    return;
+  shape.samples = earlier.samples;
+  shape.before_us = earlier.before_us;
+  shape.after_us = earlier.after_us;
+  shape.untuned_us = earlier.untuned_us;
+  shape.reason = earlier.reason;
 }
+
+/// The step of a line of MeasuredShapes.
+constexpr const char *kServed = "before", *kCompared = "after";
 
 }  // namespace
 
@@ -113,55 +131,59 @@ std::vector<Finding> validate_tables(const FamilySpec& family, const fs::path& c
   return findings;
 }
 
-ordered_json time_as_served(const FamilyRun& run, const fs::path& config_dir) {
+ordered_json time_as_served(const FamilyRun& run, const fs::path& config_dir, MeasuredShapes& measured) {
   const TableSet set = table_set(run, config_dir);
   const OpenFamily open = open_family(run);
   const TableLookup lookup(set, open.device);
   JournalRun recorded(run.tune.journal, open.device);
   wait_for_quiet(open.environment, run.tune.quiet_wait_s, is_interrupted);
-  InterleavedOptions how{.protocol = protocol_of(run.tune, "bench/1"), .seed = run.tune.seed};
-  how.kernels = open.environment.kernels.get();
-  how.limits = limits_of_run(run.tune);
-  how.tick = is_interrupted;
+  const auto how = contest_options<InterleavedOptions>(run.tune, open, "bench/1");
   ordered_json shapes = ordered_json::array();
   for (const Shape& shape : open.shapes.shapes) {
-    const ShapeTimes times = time_shape(shape, lookup, *open.environment.executor, how);
-    if (is_interrupted()) break;
-    shapes.push_back(times_json(times));
+    ordered_json timed = measured.find(kServed, run.family->op, shape.problem.key());
+    if (timed.is_null()) {
+      timed = times_json(time_shape(shape, lookup, *open.environment.executor, how));
+      if (is_interrupted()) break;
+      measured.add(kServed, run.family->op, timed);
+    }
+    shapes.push_back(std::move(timed));
   }
   end_of_run(recorded);
   return {{"device", open.device.key()}, {"shapes", shapes}};
 }
 
-ordered_json changed_rows(const FamilySpec& family, const fs::path& old_config_dir, const fs::path& config_dir) {
+TableDiff changed_rows(const FamilySpec& family, const fs::path& old_config_dir, const fs::path& config_dir) {
   const fs::path before = old_config_dir / family.default_file, after = config_dir / family.default_file;
   std::error_code missing;
-  if (!fs::exists(after, missing)) return diff_json({});
+  if (!fs::exists(after, missing)) return {};
   const Table now = Table::read(after.string(), &family);
-  if (fs::exists(before, missing)) return diff_json(diff(Table::read(before.string(), &family), now));
+  if (fs::exists(before, missing)) return diff(Table::read(before.string(), &family), now);
   TableDiff all_new;
   for (const TableRow& row : now.rows())
     all_new.added.push_back(
         {.problem = row.problem, .gfx = row.gfx, .num_units = row.num_units, .new_line = row.line, .new_us = row.us});
-  return diff_json(all_new);
+  return all_new;
 }
 
-std::vector<ShapeChange> compare_tables(const FamilyRun& run, const fs::path& old_config_dir,
-                                        const fs::path& config_dir, const ChangeOptions& change) {
-  const TableSet before = table_set(run, old_config_dir), after = table_set(run, config_dir);
+std::vector<ShapeChange> compare_tables(const FamilyRun& run, const TablesOfRun& tables, const ChangeOptions& change,
+                                        MeasuredShapes& measured) {
+  const TableSet before = table_set(run, tables.before), after = table_set(run, tables.after);
   const OpenFamily open = open_family(run);
   const TableLookup before_lookup(before, open.device), after_lookup(after, open.device);
   JournalRun recorded(run.tune.journal, open.device);
-  wait_for_quiet(open.environment, run.tune.quiet_wait_s, is_interrupted);
-  BeforeAfterOptions how{.change = change, .protocol = protocol_of(run.tune, "compare/1"), .seed = run.tune.seed};
-  how.kernels = open.environment.kernels.get();
-  how.limits = limits_of_run(run.tune);
-  how.tick = is_interrupted;
+  auto how = contest_options<BeforeAfterOptions>(run.tune, open, "compare/1");
+  how.change = change;
+  how.measured = [&](const ShapeChange& shape) { measured.add(kCompared, run.family->op, change_json(shape)); };
   std::vector<ShapeChange> shapes;
   for (const Shape& shape : open.shapes.shapes) {
     if (is_interrupted()) break;
-    shapes.push_back(shape_change(shape.problem, before_lookup, after_lookup, *open.environment.executor, how.tick));
+    ShapeChange one = shape_change(shape.problem, before_lookup, after_lookup, *open.environment.executor, how.tick);
+    if (one.reason.empty()) take_measured(one, measured.find(kCompared, run.family->op, shape.problem.key()));
+    shapes.push_back(std::move(one));
   }
+  // Where every kernel stays, nothing is measured, and nobody's work need be waited for.
+  if (std::ranges::any_of(shapes, [&](const ShapeChange& one) { return is_to_be_measured(one, change); }))
+    wait_for_quiet(open.environment, run.tune.quiet_wait_s, is_interrupted);
   measure_changes(shapes, *open.environment.executor, how);
   end_of_run(recorded);
   return shapes;

@@ -9,11 +9,15 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/locations.h"
 #include "base/text.h"
 #include "campaign/campaign.h"
 #include "campaign/interrupt.h"
+#include "pipeline/markdown/diff_markdown.h"
+#include "pipeline/run/measured_shapes.h"
 #include "pipeline/run/output_log.h"
 #include "pipeline/run/shape_json.h"
+#include "store/journal.h"
 
 namespace attune {
 namespace {
@@ -39,9 +43,12 @@ ordered_json stored(const RunFolder& folder, const char* file, const FamilySpec&
 /// One family's way through the steps.
 class FamilySteps {
  public:
-  FamilySteps(const FamilyRun& run, const RunFolder& folder, const ChangeOptions& change, const OutputLog& log)
-      : run_(run), folder_(folder), change_(change), log_(log) {
-    result_.family = run.family;
+  /// The other arguments outlive this.
+  FamilySteps(FamilyRun run, const RunFolder& folder, const ChangeOptions& change, const OutputLog& log,
+              MeasuredShapes& measured)
+      : run_(std::move(run)), folder_(folder), change_(change), log_(log), measured_(measured) {
+    result_.family = run_.family;
+    run_.tune.own_after = folder.journal_entry();
   }
 
   FamilyResult take() {
@@ -51,7 +58,8 @@ class FamilySteps {
       if (error.code() == ErrorCode::internal) throw;
       if (!is_interrupted()) fail_with(error.what(), error.code());
     }
-    folder_.keep_tables(*run_.family);
+    keep([&] { folder_.keep_tables(*run_.family); });
+    if (result_.unwritten.empty()) result_.unwritten = measured_.why_unwritten();
     return std::move(result_);
   }
 
@@ -69,19 +77,22 @@ class FamilySteps {
   }
 
   void validate() {
-    result_.num_findings = validate_tables(*run_.family, folder_.config_dir()).size();
+    before_ = stored(folder_, RunFolder::kBefore, *run_.family);
+    // Once the family is tuned, its tables are not those with which the run began.
+    result_.num_findings = before_.is_null() ? validate_tables(*run_.family, folder_.config_dir()).size()
+                                             : before_.value("num_findings", size_t{0});
     say(fmt::format("validate: {}", counted(result_.num_findings, "finding")));
   }
 
   void time() {
-    ordered_json before = stored(folder_, RunFolder::kBefore, *run_.family);
-    if (before.is_null()) {
-      before = time_as_served(run_, folder_.old_tables());
+    if (before_.is_null()) {
+      before_ = time_as_served(run_, folder_.old_tables(), measured_);
       if (is_interrupted()) return;
-      store(folder_, RunFolder::kBefore, *run_.family, before);
+      before_["num_findings"] = result_.num_findings;
+      keep([&] { store(folder_, RunFolder::kBefore, *run_.family, before_); });
     }
-    result_.device = before.value("device", "");
-    say(fmt::format("before: {} timed", counted(before["shapes"].size(), "shape")));
+    result_.device = before_.value("device", "");
+    say(fmt::format("before: {} timed", counted(before_["shapes"].size(), "shape")));
   }
 
   void tune() {
@@ -92,11 +103,12 @@ class FamilySteps {
   }
 
   void show_difference() {
-    const ordered_json rows = changed_rows(*run_.family, folder_.old_tables(), folder_.config_dir());
-    result_.num_added = rows["added"].size();
-    result_.num_changed = rows["changed"].size();
-    result_.num_removed = rows["removed"].size();
-    result_.num_same = rows["same"];
+    const TableDiff rows = changed_rows(*run_.family, folder_.old_tables(), folder_.config_dir());
+    result_.num_added = rows.added.size();
+    result_.num_changed = rows.changed.size();
+    result_.num_removed = rows.removed.size();
+    result_.num_same = rows.num_same;
+    result_.difference = diff_markdown(rows);
     say(fmt::format("table: {} added, {} changed, {} removed", result_.num_added, result_.num_changed,
                     result_.num_removed));
   }
@@ -106,13 +118,25 @@ class FamilySteps {
     if (after.is_array()) {
       for (const ordered_json& shape : after) result_.shapes.push_back(read_change(shape));
     } else {
-      result_.shapes = compare_tables(run_, folder_.old_tables(), folder_.config_dir(), change_);
+      result_.shapes = compare_tables(run_, {folder_.old_tables(), folder_.config_dir()}, change_, measured_);
       if (is_interrupted()) return;
       ordered_json shapes = ordered_json::array();
       for (const ShapeChange& shape : result_.shapes) shapes.push_back(change_json(shape));
-      store(folder_, RunFolder::kAfter, *run_.family, std::move(shapes));
+      keep([&] { store(folder_, RunFolder::kAfter, *run_.family, std::move(shapes)); });
     }
     say(fmt::format("after: {} compared", counted(result_.shapes.size(), "shape")));
+  }
+
+  /// Writes an artefact. A disk that is full keeps no family from being tuned and published.
+  template <typename Write>
+  void keep(const Write& write) {
+    try {
+      write();
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::io) throw;
+      say(fmt::format("not written: {}", error.what()));
+      if (result_.unwritten.empty()) result_.unwritten = error.what();
+    }
   }
 
   void fail_with(std::string sentence, std::optional<ErrorCode> code) {
@@ -123,12 +147,51 @@ class FamilySteps {
 
   void say(const std::string& what) const { log_.say(fmt::format("{}: {}", run_.family->op, what)); }
 
-  const FamilyRun& run_;
+  FamilyRun run_;
   const RunFolder& folder_;
   const ChangeOptions& change_;
   const OutputLog& log_;
+  MeasuredShapes& measured_;
   FamilyResult result_;
+  ordered_json before_;  ///< The family's part of before.json; null: not timed yet.
 };
+
+/// The id of the journal's newest entry; 0: there is none.
+int64_t newest_entry(const std::string& journal_option) {
+  const std::filesystem::path file = journal_file(journal_option);
+  int64_t newest = 0;
+  if (!std::filesystem::exists(std::filesystem::symlink_status(file))) return newest;
+  open_sql_journal_read_only(file)->scan({.newest_first = true, .limit = 1, .runs = true},
+                                         [&](const Entry&, const Stamp& stamp) { newest = stamp.id; });
+  return newest;
+}
+
+/// The document diff.md.
+std::string differences_text(const RunResults& results) {
+  std::string text = "# Tables\n";
+  for (const FamilyResult& one : results.families) {
+    if (!one.difference.empty())
+      text += fmt::format("\n## {}: {}\n\n{}", one.family->op, one.family->default_file, one.difference);
+  }
+  return text;
+}
+
+/// Writes the results. Throws io, after all steps of the run.
+void write_results(const RunFolder& folder, const RunResults& results, const ordered_json& inputs) {
+  std::string unwritten;
+  for (const FamilyResult& family : results.families) {
+    if (unwritten.empty()) unwritten = family.unwritten;
+  }
+  try {
+    write_file_atomically(folder.file(RunFolder::kSummary), summary_text(results));
+    write_file_atomically(folder.file(RunFolder::kDiff), differences_text(results));
+    folder.write(RunFolder::kResults, results_json(results, inputs));
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::io) throw;
+    if (unwritten.empty()) unwritten = error.what();
+  }
+  if (!unwritten.empty()) fail(ErrorCode::io, "what was tuned is published, the results are not whole: {}", unwritten);
+}
 
 }  // namespace
 
@@ -137,20 +200,24 @@ RunResults run_pipeline(const std::vector<FamilyRun>& families, RunFolder& folde
   const InterruptHandler handler;
   std::vector<const FamilySpec*> all;
   for (const FamilyRun& run : families) all.push_back(run.family);
-  folder.begin(all);
+  folder.begin(all, newest_entry(families.front().tune.journal));
   RunResults results;
   {
     const OutputLog log(folder.file(RunFolder::kLog));
+    MeasuredShapes measured(folder.file(RunFolder::kMeasured));
     if (folder.is_resumed()) log.say("goes on with the run that an earlier call began");
     for (const FamilyRun& run : families) {
       if (is_interrupted()) break;
-      results.families.push_back(FamilySteps(run, folder, change, log).take());
+      results.families.push_back(FamilySteps(run, folder, change, log, measured).take());
     }
   }
-  results.ending = is_interrupted() ? run_ending::interrupted : run_ending::done;
-  judge_run(results, change, is_interrupted() ? interrupt_status() : 0);
-  write_file_atomically(folder.file(RunFolder::kSummary), summary_text(results));
-  folder.write(RunFolder::kResults, results_json(results, inputs));
+  // A signal that comes after this finds the run done.
+  const int interrupt = is_interrupted() ? interrupt_status() : 0;
+  results.ending = interrupt != 0 ? run_ending::interrupted : run_ending::done;
+  judge_run(results, change, interrupt);
+  write_results(folder, results, inputs);
+  std::error_code failed;
+  if (interrupt == 0) std::filesystem::remove(folder.file(RunFolder::kMeasured), failed);  // after.json has all.
   return results;
 }
 

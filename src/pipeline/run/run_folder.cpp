@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "pipeline/run/run_folder.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -31,10 +32,26 @@ void copy_tables(const FamilySpec& family, const fs::path& from, const fs::path&
   for (const fs::path& file : table_files_in(family, from)) copy_below(file, from, to);
 }
 
-/// Whether nothing is there that a run would not have made.
+constexpr const char* kLocked = "run";
+
+/// Whether nothing is there, but for the lock of a call that was killed before it wrote anything else.
 bool is_free(const fs::path& folder) {
   std::error_code missing;
-  return !fs::exists(folder, missing) || (fs::is_directory(folder, missing) && fs::is_empty(folder, missing));
+  if (!fs::exists(folder, missing)) return true;
+  if (!fs::is_directory(folder, missing)) return false;
+  const auto is_lock = [](const fs::directory_entry& one) { return one.path().stem() == kLocked; };
+  return std::ranges::all_of(fs::directory_iterator(folder, missing), is_lock);
+}
+
+void take(std::optional<FileLock>& lock, const fs::path& folder) {
+  try {
+    lock.emplace(folder / kLocked, FileLock::Use::alone, 0.0);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::timeout) throw;
+    fail(ErrorCode::timeout,
+         "another run writes its results there, wait for its end or name another folder with -o: '{}'",
+         shown_path(folder));
+  }
 }
 
 }  // namespace
@@ -48,6 +65,12 @@ RunFolder::RunFolder(fs::path folder, fs::path config_dir, const ordered_json& i
            shown_path(folder_));
   }
   check_output_folder(folder_);
+  look();
+}
+
+/// Whether the folder holds an unfinished run, or none.
+void RunFolder::look() {
+  std::error_code missing;
   if (is_free(folder_)) return;
   if (!fs::exists(file(kResults), missing))
     fail(ErrorCode::invalid_input,
@@ -56,21 +79,33 @@ RunFolder::RunFolder(fs::path folder, fs::path config_dir, const ordered_json& i
   const ordered_json last = read(kResults);
   const std::string ending = last.value("ending", "");
   is_resumed_ = ending == run_ending::running || ending == run_ending::interrupted;
-  if (is_resumed_ && last.value("inputs", ordered_json()) != inputs)
+  if (is_resumed_ && last.value("inputs", ordered_json()).dump() != inputs_)
     fail(ErrorCode::invalid_input,
          "the folder holds an unfinished run with other inputs: give those, remove it or name another with -o: '{}'",
          shown_path(folder_));
 }
 
-void RunFolder::begin(std::span<const FamilySpec* const> families) {
-  if (is_resumed_) return;
+void RunFolder::begin(std::span<const FamilySpec* const> families, int64_t journal_entry) {
   std::error_code failed;
   fs::create_directories(folder_, failed);
+  take(lock_, folder_);
+  look();
+  if (is_resumed_) return;
   write_ending(run_ending::begun);
-  for (const char* name : {kBefore, kAfter, kSummary, kLog}) fs::remove(file(name), failed);
+  for (const char* name : {kBefore, kAfter, kSummary, kLog, kMeasured, kDiff}) fs::remove(file(name), failed);
   for (const fs::path& own : {folder_ / "configs", old_tables()}) fs::remove_all(own, failed);
   for (const FamilySpec* family : families) copy_tables(*family, config_dir_, old_tables());
+  write(kBegan, {{"version", 1}, {"journal_entry", journal_entry}});
   write_ending(run_ending::running);
+}
+
+int64_t RunFolder::journal_entry() const {
+  const ordered_json began = read(kBegan);
+  const auto entry = began.find("journal_entry");
+  if (entry == began.end() || !entry->is_number_integer())
+    fail(ErrorCode::invalid_input, "the file of a run does not say where it began, remove the folder: '{}'",
+         shown_path(file(kBegan)));
+  return entry->get<int64_t>();
 }
 
 void RunFolder::keep_tables(const FamilySpec& family) const {

@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cstdint>
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <span>
 #include <string>
 
+#include "base/file.h"
 #include "ops/family.h"
 
 namespace attune {
 
 /// The folder of a pipeline's run (docs/ci.md): its artefacts, from which the next call goes on if the run did not end.
-/// One run at a time uses it.
+/// One run at a time uses it: begin() takes a lock, which the system frees when a run is killed.
 class RunFolder {
  public:
   /// Names of files in the folder.
   static constexpr const char *kResults = "results.json", *kBefore = "before.json", *kAfter = "after.json",
-                              *kSummary = "summary.md", *kLog = "log.txt";
+                              *kSummary = "summary.md", *kLog = "log.txt", *kMeasured = "measured.jsonl",
+                              *kBegan = "began.json", *kDiff = "diff.md";
 
   /// Checks a folder that need not exist; writes nothing. `inputs`: what a run goes by; only a run with equal ones is
   /// gone on with. Throws invalid_input if the folder holds other files than those of a run, an unfinished run with
@@ -24,9 +28,14 @@ class RunFolder {
 
   /// Whether an earlier call of this run did not come to its end.
   bool is_resumed() const noexcept { return is_resumed_; }
-  /// Makes the folder, and keeps the tables of the families as they are, unless an earlier call of the run did. What is
-  /// left of a finished run is removed. Throws io.
-  void begin(std::span<const FamilySpec* const> families);
+  /// Makes the folder and locks it for the life of this object; keeps the tables of the families as they are, unless an
+  /// earlier call of the run did. What is left of a finished run is removed. `journal_entry`: the newest one as it is
+  /// now. Throws timeout if another run has the lock, what the constructor throws if the folder has changed since, and
+  /// io.
+  void begin(std::span<const FamilySpec* const> families, int64_t journal_entry);
+  /// The newest entry of the journal (Stamp::id) when the run began: what is behind it may be the run's own. Requires:
+  /// begin().
+  int64_t journal_entry() const;
 
   std::filesystem::path file(const char* name) const { return folder_ / name; }
   const std::filesystem::path& config_dir() const noexcept { return config_dir_; }
@@ -40,11 +49,13 @@ class RunFolder {
   void write(const char* name, const nlohmann::ordered_json& document) const;
 
  private:
+  void look();
   void write_ending(const char* ending) const;
 
   std::filesystem::path folder_, config_dir_;
   std::string inputs_;  ///< As JSON.
   bool is_resumed_ = false;
+  std::optional<FileLock> lock_;
 };
 
 /// The words of `ending` in results.json. begun: the tables are not kept yet.

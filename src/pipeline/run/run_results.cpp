@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/text.h"
 #include "core/statistics.h"
+#include "pipeline/markdown/markdown_cell.h"
 #include "pipeline/run/shape_json.h"
 #include "report/result_table.h"
 
@@ -44,34 +44,18 @@ ordered_json counts_json(const VerdictCounts& counts) {
   return object;
 }
 
-/// A text in a cell of a Markdown table: no line end, no column of its own, no markup of a web page.
-std::string cell(std::string_view text) {
-  std::string safe;
-  for (const char one : shown(text, 500)) {
-    if (one == '<')
-      safe += "&lt;";
-    else if (one == '&')
-      safe += "&amp;";
-    else if (std::string_view("|`*[]\\").find(one) != std::string_view::npos)
-      safe += std::string("\\") + one;
-    else
-      safe += one;
-  }
-  return safe;
-}
-
 std::string shape_line(const ShapeChange& shape, const ChangeResult& result) {
   std::string times = "||||";
   if (result.num_pairs > 0)
     times = fmt::format("| {:.2f} | {:.2f} | {:.3f}× | {:.3f} – {:.3f} ", geometric_mean(shape.before_us),
                         geometric_mean(shape.after_us), result.speedup, result.interval.low, result.interval.high);
-  return fmt::format("| {} | {} {}| {} |\n", cell(short_shape(shape.problem)), name(result.verdict), times,
-                     cell(shape.reason));
+  return fmt::format("| {} | {} {}| {} |\n", markdown_cell(short_shape(shape.problem)), name(result.verdict), times,
+                     markdown_cell(shape.reason));
 }
 
 std::string family_text(const FamilyResult& family, const std::vector<ChangeResult>& verdicts) {
-  std::string text = fmt::format("\n## {}\n\n", cell(family.family->op));
-  if (!family.failure.empty()) text += fmt::format("Failed: {}\n\n", cell(family.failure));
+  std::string text = fmt::format("\n## {}\n\n", markdown_cell(family.family->op));
+  if (!family.failure.empty()) text += fmt::format("Failed: {}\n\n", markdown_cell(family.failure));
   text += fmt::format("Rows: {} added, {} changed, {} removed, {} the same. Findings in the tables as they were: {}.\n",
                       family.num_added, family.num_changed, family.num_removed, family.num_same, family.num_findings);
   if (verdicts.empty()) return text;
@@ -95,7 +79,9 @@ void judge_run(RunResults& results, const ChangeOptions& change, int interrupt_s
     next = end;
   }
   const VerdictCounts counts = count_all(results);
-  const auto is_of_machine = [](const FamilyResult& one) { return one.code && exit_status(*one.code) >= 3; };
+  const auto is_of_machine = [](const FamilyResult& one) {
+    return !one.unwritten.empty() || (one.code && exit_status(*one.code) >= 3);
+  };
   const auto has_failed = [](const FamilyResult& one) { return !one.failure.empty(); };
   if (interrupt_status != 0)
     results.status = interrupt_status;

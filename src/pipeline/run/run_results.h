@@ -17,8 +17,10 @@ struct FamilyResult {
   std::string device;             ///< Key; empty until a shape was timed.
   std::string failure;            ///< A sentence; empty: every step was done or interrupted.
   std::optional<ErrorCode> code;  ///< Of the failure, if an error was its reason.
+  std::string unwritten;          ///< A sentence about the first artefact that could not be written; empty: all were.
   size_t num_findings = 0;        ///< Of validate.
   size_t num_added = 0, num_changed = 0, num_removed = 0, num_same = 0;  ///< Rows of the default table.
+  std::string difference;                                                ///< Of the default table, in Markdown.
   std::vector<ShapeChange> shapes;                                       ///< As far as they were compared.
   bool is_done = false;                                                  ///< Whether every step was.
 };
@@ -32,7 +34,8 @@ struct RunResults {
 };
 
 /// Judges all shapes together, and sets the verdicts and the status: 1 if a shape became slower, if all shapes failed
-/// or a family did; 3 if one failed for a reason of this machine; `interrupt_status` unless it is 0.
+/// or a family did; 3 if one failed for a reason of this machine, or an artefact is not written; `interrupt_status`
+/// unless it is 0.
 void judge_run(RunResults& results, const ChangeOptions& change, int interrupt_status);
 
 /// The document results.json (docs/ci.md); `inputs`: those of the run.

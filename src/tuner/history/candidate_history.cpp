@@ -23,6 +23,7 @@ void CandidateHistory::recall(const Journal& journal, const Source& place,
                     .device = place.device,
                     .fingerprint = place.fingerprint,
                     .protocol = place.protocol,
+                    .after = place.after,
                     .started = false,
                     .decisions = false};
   journal.scan(query, [&](const Entry& entry, const Stamp&) {

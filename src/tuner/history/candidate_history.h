@@ -36,6 +36,7 @@ class CandidateHistory {
     Protocol protocol;
     Deadlines deadlines;         ///< Deadlines of this run; a time-out under shorter ones does not count.
     bool with_screening = true;  ///< False: only verifications count (an exhaustive search times everything).
+    int64_t after = 0;           ///< Only entries of the journal behind this one count (Stamp::id).
   };
 
   /// Reads the journal's records for this place that were made with exactly the present versions. `versions_of` returns

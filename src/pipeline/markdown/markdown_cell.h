@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace attune {
+
+/// A text from anywhere as a cell of a Markdown table: one line of at most 500 characters, without a column of its own,
+/// markup of Markdown or of a web page.
+std::string markdown_cell(std::string_view text);
+
+}  // namespace attune
