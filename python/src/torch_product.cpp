@@ -17,13 +17,14 @@ constexpr size_t kNumReasons = static_cast<size_t>(Reason::count);
 constexpr uintptr_t kAlignmentBits = 15;
 std::array<std::atomic<uint64_t>, kNumReasons> counters{};
 
+/// That of the host, whichever device the environment names: the tensors are the host's.
+Dispatcher& dispatcher() { return Dispatcher::global("cpu:0"); }
+
 /// A matrix by its strides; those of axes with one element mean nothing.
 struct Matrix {
   int64_t rows, columns, row_stride, column_stride;
 
-  bool is_row_major() const {
-    return (columns == 1 || column_stride == 1) && (rows == 1 || row_stride == columns);
-  }
+  bool is_row_major() const { return (columns == 1 || column_stride == 1) && (rows == 1 || row_stride == columns); }
   bool is_column_major() const { return (rows == 1 || row_stride == 1) && (columns == 1 || column_stride == rows); }
 };
 
@@ -78,7 +79,8 @@ Reason examine_sizes(const ProductCall& call, PreparedProduct& product) {
   return (bias.dims == 1 || is_row) && bias.sizes[bias.dims - 1] == product.n ? Reason::routed : Reason::addend;
 }
 
-/// Sets the order of x and w, and what is copied. Weights are never copied: that costs as much as the product of a few rows.
+/// Sets the order of x and w, and what is copied. Weights are never copied: that costs as much as the product of a few
+/// rows.
 Reason examine_layouts(const ProductCall& call, PreparedProduct& product) {
   const TensorView &x = call.x, &w = call.w, &bias = call.bias;
   Matrix weights = matrix(w);
@@ -97,7 +99,11 @@ Reason examine_layouts(const ProductCall& call, PreparedProduct& product) {
     if (product.m > product.n) return is_aligned(x) ? Reason::layout : Reason::alignment;
     product.copies_x = true;
   } else if (!rows->is_row_major()) {
-    product.flags |= GemmKey::trans_a;
+    // No kernel that keeps batches apart reads columns.
+    if (dispatcher().requirement() == Requirement::batch_invariant)
+      product.copies_x = true;
+    else
+      product.flags |= GemmKey::trans_a;
   }
   if (bias.dims >= 0) {
     product.flags |= GemmKey::bias;
@@ -123,7 +129,7 @@ Reason examine_out(const ProductCall& call, const PreparedProduct& product) {
 
 }  // namespace
 
-Reason examine(const ProductCall& call, PreparedProduct& prepared) noexcept {
+Reason examine(const ProductCall& call, PreparedProduct& prepared) {
   prepared = {};
   prepared.dtype = call.x.dtype;
   if (const Reason why = examine_types(call); why != Reason::routed) return why;
@@ -144,24 +150,22 @@ Reason run(const PreparedProduct& prepared, const ProductAddresses& addresses, i
   std::array<void*, 4> operands = {addresses.x, addresses.w, addresses.bias, addresses.out};
   size_t num_operands = 4;
   if (addresses.bias == nullptr) operands[--num_operands - 1] = addresses.out;
-  Dispatcher& dispatcher = Dispatcher::global();
+  Dispatcher& host = dispatcher();
   Reason served = Reason::no_row;
   try {
-    dispatcher.set_threads(threads);
+    host.set_threads(threads);
     ShapeCapture::note(key);
-    if (dispatcher.run(key, {operands.data(), num_operands}).row != 0) served = Reason::routed;
+    if (host.run(key, {operands.data(), num_operands}).row != 0) served = Reason::routed;
   } catch (const Error& error) {
     // PyTorch's kernel promises nothing of what is required.
-    if (error.code() != ErrorCode::unavailable || dispatcher.requirement() != Requirement::none) throw;
+    if (error.code() != ErrorCode::unavailable || host.requirement() != Requirement::none) throw;
     served = Reason::no_library;
   }
   count(served);
   return served;
 }
 
-void count(Reason reason) noexcept {
-  counters[static_cast<size_t>(reason)].fetch_add(1, std::memory_order_relaxed);
-}
+void count(Reason reason) noexcept { counters[static_cast<size_t>(reason)].fetch_add(1, std::memory_order_relaxed); }
 
 std::array<uint64_t, kNumReasons> product_counts() noexcept {
   std::array<uint64_t, kNumReasons> now{};
@@ -170,9 +174,9 @@ std::array<uint64_t, kNumReasons> product_counts() noexcept {
 }
 
 std::string_view name(Reason reason) noexcept {
-  static constexpr std::array<std::string_view, kNumReasons> kNames = {
-      "routed", "no_row",    "dtype",      "shape", "layout", "alignment",
-      "addend", "no_family", "no_library", "grad",  "context"};
+  static constexpr std::array<std::string_view, kNumReasons> kNames = {"routed",     "no_row",    "dtype",  "shape",
+                                                                       "layout",     "alignment", "addend", "no_family",
+                                                                       "no_library", "grad",      "context"};
   return kNames[static_cast<size_t>(reason)];
 }
 
@@ -180,7 +184,11 @@ const ProductFunctions& product_functions() noexcept {
   static constexpr ProductFunctions kFunctions = {
       .examine =
           [](const ProductCall* call, PreparedProduct* prepared) {
-            const Reason why = examine(*call, *prepared);
+            Reason why = Reason::no_library;
+            try {
+              why = examine(*call, *prepared);
+            } catch (const std::exception&) {  // There is no dispatcher, as without memory.
+            }
             if (why != Reason::routed) count(why);
             return why;
           },

@@ -10,8 +10,8 @@ namespace attune::python {
 
 /// The one place that decides which of PyTorch's products Attune takes, whichever way they arrive: through PyTorch's
 /// dispatcher (torch_kernels.cpp) or a function replaced in Python. Returns Reason::routed and fills in `prepared`, or
-/// why PyTorch computes the call. No copy, no lock; counts nothing.
-Reason examine(const ProductCall& call, PreparedProduct& prepared) noexcept;
+/// why PyTorch computes the call. No copy, no lock; counts nothing. Throws like Dispatcher::global().
+Reason examine(const ProductCall& call, PreparedProduct& prepared);
 
 /// Runs a prepared product on at most `threads` threads, which becomes the limit of the process's own dispatcher.
 /// Returns routed, no_row, or no_library where nothing was written and nothing is required of results. Counts what it

@@ -272,6 +272,24 @@ class WhatIsPyTorchs(Patched):
 
         self.assertEqual(operators(), self.stock(operators))
 
+    def test_traced_graphs_of_functions_are_what_they_were(self):
+        from torch.fx.experimental.proxy_tensor import make_fx
+
+        def code():
+            return make_fx(F.linear)(numbers(4, 64), numbers(32, 64), numbers(32)).code
+
+        self.assertEqual(code(), self.stock(code))
+
+    @unittest.skipUnless(hasattr(torch, "compile"), "this PyTorch has no torch.compile")
+    def test_compiled_models(self):
+        model, x = torch.nn.Sequential(torch.nn.Linear(64, 32), torch.nn.ReLU(), torch.nn.Linear(32, 48)), numbers(4, 64)
+        for backend in ("eager", "aot_eager", "inductor"):
+            torch._dynamo.reset()
+            compiled = torch.compile(model, backend=backend)
+            with self.subTest(backend), torch.no_grad():
+                compiled(x)
+                self.check(lambda: compiled(x), routed=2)
+
     def test_negated_memory(self):
         x = torch.imag(torch.conj(torch.complex(numbers(4, 64), numbers(4, 64, seed=2))))
         self.assertTrue(x.is_neg())
@@ -344,9 +362,12 @@ class Gradients(Patched):
 
     def test_transforms(self):
         try:
-            from functorch import grad, jvp, vmap
+            if hasattr(torch, "func"):
+                from torch.func import grad, jvp, vmap
+            else:
+                from functorch import grad, jvp, vmap
         except ImportError as error:
-            self.skipTest(f"this PyTorch has no functorch: {error}")
+            self.skipTest(f"this PyTorch has no transforms of functions: {error}")
         x, w = numbers(3, 4, 64), numbers(32, 64)
         each = numbers(3, 32, 64)
 

@@ -48,10 +48,14 @@ class PassOn {
 /// Numbers of attune::DType.
 int32_t dtype_of(at::ScalarType type) {
   switch (type) {
-    case at::ScalarType::Float: return 1;
-    case at::ScalarType::BFloat16: return 2;
-    case at::ScalarType::Half: return 3;
-    default: return 0;
+    case at::ScalarType::Float:
+      return 1;
+    case at::ScalarType::BFloat16:
+      return 2;
+    case at::ScalarType::Half:
+      return 3;
+    default:
+      return 0;
   }
 }
 
@@ -99,7 +103,7 @@ bool serve(const Operands& call) {
   const TensorView none{nullptr, nullptr, nullptr, -1, 0};
   const ProductCall asked{view_of(call.x), view_of(call.w), call.bias != nullptr ? view_of(*call.bias) : none,
                           call.out.defined() ? view_of(call.out) : none, call.w_is_kn};
-  PreparedProduct product;
+  PreparedProduct product{};
   if (functions->examine(&asked, &product) != Reason::routed) return false;
   at::Tensor x, bias;
   if (product.copies_x) x = copy(call.x);
@@ -144,9 +148,8 @@ at::Tensor addmm(const at::Tensor& self, const at::Tensor& x, const at::Tensor& 
 
 at::Tensor& addmm_out(const at::Tensor& self, const at::Tensor& x, const at::Tensor& w, const at::Scalar& beta,
                       const at::Scalar& alpha, at::Tensor& out) {
-  return x.dim() == 2 && serve_addmm(self, x, w, beta, alpha, out)
-             ? out
-             : at::cpu::addmm_outf(self, x, w, beta, alpha, out);
+  return x.dim() == 2 && serve_addmm(self, x, w, beta, alpha, out) ? out
+                                                                   : at::cpu::addmm_outf(self, x, w, beta, alpha, out);
 }
 
 /// What the feed-forward part of PyTorch's fast path calls.
@@ -185,7 +188,8 @@ at::Tensor linear(const at::Tensor& x, const at::Tensor& w, const OptionalTensor
 
 bool has_tangent(const at::Tensor& tensor) { return tensor._fw_grad(0).defined(); }
 
-/// Whether the product is all there is to do: no gradient, in neither direction, and no mode, subclass or transform below.
+/// Whether the product is all there is to do: no gradient, in neither direction, and no mode, subclass or transform
+/// below.
 bool is_product_alone(c10::DispatchKeySet keys, const at::Tensor& x, const at::Tensor& w, const at::Tensor* bias) {
   const auto below = keys - c10::autograd_dispatch_keyset_with_ADInplaceOrView;
   if (below.highestPriorityTypeId() != c10::DispatchKey::CPU) return false;
