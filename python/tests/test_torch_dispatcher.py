@@ -205,6 +205,17 @@ class WhatIsPyTorchs(Patched):
                 warnings.simplefilter("ignore")  # PyTorch's own, of a result that is resized.
                 self.check(lambda: torch.mm(x, w, out=out), passed_on=1, **{reason: 1})
 
+    def test_a_result_over_an_operand(self):
+        for which in range(3):
+
+            def call():
+                operands = [numbers(32, 32), numbers(32, 32, seed=2), numbers(32, seed=3)]
+                out = operands[which] if which < 2 else torch.zeros(33, 32)[:32]
+                bias = operands[2] if which < 2 else out[3]
+                return torch.addmm(bias, *operands[:2], out=out)
+
+            self.check(call, passed_on=1, layout=1)
+
     def test_errors_are_pytorch_s_own(self):
         x, w = numbers(4, 64), numbers(32, 64)
         for call in (

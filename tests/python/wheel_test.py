@@ -94,6 +94,8 @@ def main():
     environment = dict(
         os.environ, CMAKE_PREFIX_PATH=str(PREFIX), PYTHONDONTWRITEBYTECODE="1", ATTUNE_HOME=str(FOLDER / "home")
     )
+    # Kernels that tests compile are not the user's.
+    environment.setdefault("ATTUNE_CACHE", str(FOLDER / "kernels"))
     # Ops of modules, which no installed tree has.
     environment["ATTUNE_TEST_MODULES"] = str(BUILD / "toy_modules")
     environment["ATTUNE_TEST_APPLICATION"] = str(PACKAGE.parent / "tests/conformance/toys/packed_application.py")
