@@ -142,7 +142,7 @@ TEST_F(DispatcherTest, ARunSaysWhatServedIt) {
   EXPECT_EQ(served.match, Match::exact);
   EXPECT_EQ(served.row, dispatcher().choose(key(2)).row);
   EXPECT_NE(served.row, 0u);
-  EXPECT_EQ(dispatcher().run(key(3), operands).row, 0u);
+  EXPECT_EQ(dispatcher().run(key(2, 2, 16), operands).row, 0u);
 }
 
 TEST_F(DispatcherTest, ARowThatDoesNotServeFallsThrough) {
