@@ -91,19 +91,19 @@ Reason examine_layouts(const ProductCall& call, PreparedProduct& product) {
     return Reason::layout;
   if (!is_aligned(w)) return Reason::alignment;
 
+  // Where a row's result may not depend on how many there are, nor may who computes it; and no such kernel reads columns.
+  const bool keeps_batches = dispatcher().requirement() == Requirement::batch_invariant;
   const std::optional<Matrix> rows = rows_of(x, product.m);
   if (!rows) {
     product.copies_x = true;  // As PyTorch does: its kernels take matrices, too.
   } else if (!is_aligned(x) || !(rows->is_row_major() || rows->is_column_major())) {
     // Kernels read contiguous, aligned rows. Of few rows a copy is small beside the weights that the product reads.
-    if (product.m > product.n) return is_aligned(x) ? Reason::layout : Reason::alignment;
+    if (product.m > product.n && !keeps_batches) return is_aligned(x) ? Reason::layout : Reason::alignment;
+    product.copies_x = true;
+  } else if (!rows->is_row_major() && keeps_batches) {
     product.copies_x = true;
   } else if (!rows->is_row_major()) {
-    // No kernel that keeps batches apart reads columns.
-    if (dispatcher().requirement() == Requirement::batch_invariant)
-      product.copies_x = true;
-    else
-      product.flags |= GemmKey::trans_a;
+    product.flags |= GemmKey::trans_a;
   }
   if (bias.dims >= 0) {
     product.flags |= GemmKey::bias;

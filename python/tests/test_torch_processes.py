@@ -35,10 +35,10 @@ class Processes(unittest.TestCase):
         self.folder = Path(tempfile.mkdtemp(prefix="attune_torch_"))
         self.addCleanup(shutil.rmtree, self.folder)
 
-    def start(self, text, **variables):
+    def start(self, text, start=START, **variables):
         environment = {**os.environ, "ATTUNE_HOME": str(self.folder / "home"), "ATTUNE_CACHE": str(self.folder / "cache")}
         return subprocess.Popen(
-            [sys.executable, "-c", START + textwrap.dedent(text)],
+            [sys.executable, "-c", start + textwrap.dedent(text)],
             env={**environment, **{name: value for name, value in variables.items() if value is not None}},
             cwd=self.folder,
             stdout=subprocess.PIPE,
@@ -203,12 +203,13 @@ class APatchedProcess(Processes):
             """
         )
 
-    def test_columns_are_served_batch_invariant_too(self):
+    def test_strided_rows_are_served_batch_invariant_too(self):
         self.run_script(
             """
             attune.torch.patch("dispatcher")
             assert (F.linear(torch.ones(64, 4).t(), w) == 64).all()
-            assert attune.torch.calls()["routed"] == 1
+            assert (F.linear(torch.ones(80, 128)[:, ::2], w) == 64).all()
+            assert attune.torch.calls()["routed"] == 2, attune.torch.calls()
             """,
             ATTUNE_REQUIRE="batch-invariant",
         )
@@ -262,6 +263,58 @@ class APatchedProcess(Processes):
             busy = (time.process_time() - used) / (time.perf_counter() - began)
             assert busy < 1.05, busy
             """
+        )
+
+
+class ATTUNE_TORCH(Processes):
+    """Programs that do not name Attune before PyTorch is imported."""
+
+    def run_program(self, text, value, **variables):
+        program = "import sys\nassert 'torch' not in sys.modules and 'attune' not in sys.modules\n" + textwrap.dedent(text)
+        return super().run_script(program, start="", ATTUNE_CACHE=CACHE, ATTUNE_TORCH=value, **variables)
+
+    def test_patches_when_pytorch_is_imported(self):
+        for value, way in (("1", "dispatcher"), ("python", "python")):
+            self.run_program(
+                f"""
+                import torch
+                assert type(torch.__spec__.loader).__module__.startswith("_frozen_importlib"), torch.__spec__
+                y = torch.nn.functional.linear(torch.ones(4, 64), torch.ones(32, 64))
+                assert (y == 64).all()
+                import attune.torch
+                assert attune.torch.status()["way"] == "{way}"
+                assert attune.torch.calls()["routed"] == 1
+                """,
+                value,
+                ATTUNE_ONLINE_TUNING="0",
+            )
+
+    def test_other_programs_are_as_they_were(self):
+        self.assertEqual(self.run_program("import json; assert 'attune' not in sys.modules", "1"), [])
+        for value in ("", "0"):
+            self.run_program("import torch; assert 'attune' not in sys.modules", value)
+
+    def test_a_wrong_value_is_a_warning(self):
+        log = self.run_program("import torch; assert 'attune.torch' not in sys.modules", "maybe")
+        self.assertIn("PyTorch is not patched: ATTUNE_TORCH expects 1, dispatcher or python: 'maybe'", log[0])
+
+    def test_tunes_beside_the_program_and_serves(self):
+        self.run_program(
+            """
+            import time, torch
+            x, w = torch.ones(4, 64), torch.ones(32, 64)
+            torch.nn.functional.linear(x, w)
+            import attune.torch
+            deadline = time.monotonic() + 90
+            while True:
+                before = attune.torch.calls()["no_row"]
+                assert (torch.nn.functional.linear(x, w) == 64).all()
+                if attune.torch.calls()["no_row"] == before:
+                    break
+                assert time.monotonic() < deadline, attune.notices()
+                time.sleep(0.2)
+            """,
+            "1",
         )
 
 
