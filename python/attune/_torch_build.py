@@ -154,7 +154,9 @@ def _build_once(folder: Path, headers: _Headers) -> None:
             return
         failure = folder / FAILURE
         if failure.exists():  # It would fail again, after seconds, in every process.
-            raise NotBuilt(f"{_summary(failure.read_text())} (the compiler's whole text, which keeps it from a new try: {failure})")
+            raise NotBuilt(
+                f"{_summary(failure.read_text())} (the compiler's whole text, which keeps it from a new try: {failure})"
+            )
         with tempfile.TemporaryDirectory(prefix=".build.", dir=folder) as work:
             output = Path(work) / LIBRARY
             status, text = _run(headers.command(output), work)

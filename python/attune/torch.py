@@ -44,8 +44,8 @@ def patch(way: str | None = None) -> None:
          None: the first if it can be had, otherwise the second; status() says which and why.
 
     Attune takes tensors of one type (fp32, bf16 or fp16) whose strides its kernels read; PyTorch's own kernels compute
-    all other calls, and those that no library supports; calls() counts them by reason. Gradients, autocast, compiled and
-    scripted models work as before. With ATTUNE_REQUIRE a call that Attune handles and no kernel serves as required
+    all other calls, and those that no library supports; calls() counts them by reason. Gradients, autocast, compiled
+    and scripted models work as before. With ATTUNE_REQUIRE a call that Attune handles and no kernel serves as required
     raises (RuntimeError from the dispatcher, UnavailableError from the Python way); what PyTorch handles is not covered
     by the requirement. A call runs on at most torch.get_num_threads() threads, with the rows for that many.
 

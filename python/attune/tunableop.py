@@ -6,8 +6,9 @@ attune.tune("bf16_untuned_gemm.csv", "tuned.csv")
 attune.tunableop.write_file("tunableop_results0.csv", "tuned.csv")
 
 A file has lines `Validator,NAME,VALUE` and `OPERATOR,PARAMETERS[,SOLUTION,MILLISECONDS]`, such as
-`GemmTunableOp_float_TN,tn_96_4_64_ld_64_64_96,Gemm_Hipblaslt_219,0.012`. TunableOp counts columns first: this is a product of 4 rows
-and 96 columns. The first letter says how the weights are stored (T: [n][k], N: [k][n]), the second how the rows are (N: [m][k]).
+`GemmTunableOp_float_TN,tn_96_4_64_ld_64_64_96,Gemm_Hipblaslt_219,0.012`. TunableOp counts columns first: this is a
+product of 4 rows and 96 columns. The first letter says how the weights are stored (T: [n][k], N: [k][n]), the second how
+the rows are (N: [m][k]).
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ class Shape(NamedTuple):
 
 
 def read_file(filename: str | os.PathLike[str]) -> list[Result]:
-    """Returns the lines of a file of TunableOp, without the validators. Raises InvalidInputError for a line that is none, OSError."""
+    """Returns the lines of a file of TunableOp, without the validators. Raises OSError, and InvalidInputError for a line
+    that is none."""
     results = []
     with open(filename, newline="") as file:
         for number, cells in enumerate(csv.reader(file), 1):
@@ -57,9 +59,11 @@ def read_file(filename: str | os.PathLike[str]) -> list[Result]:
                 continue
             try:
                 has_time = len(cells) > 3 and cells[3] != ""
-                result = Result(cells[0], cells[1], cells[2] if len(cells) > 2 else None, float(cells[3]) if has_time else None)
+                solution = cells[2] if len(cells) > 2 else None
+                result = Result(cells[0], cells[1], solution, float(cells[3]) if has_time else None)
             except (IndexError, ValueError):
-                raise InvalidInputError(f"this is no line of TunableOp: {filename}:{number}: '{','.join(cells)}'") from None
+                line = ",".join(cells)
+                raise InvalidInputError(f"this is no line of TunableOp: {filename}:{number}: '{line}'") from None
             results.append(result)
     return results
 
@@ -106,10 +110,11 @@ def write_shapes(files: Iterable[str | os.PathLike[str]], untuned: str | os.Path
 def get_results(table: str | os.PathLike[str] | None = None) -> list[Result]:
     """Returns the rows of a table, or of all tables of gemm_a16w16 in use, as TunableOp would write them.
 
-    The solution is the name of the kernel, the time that of the row. Rows of packed weights, of an epilogue and of results
-    in another type have no notation there and are left out; rows of several devices are not told apart.
+    The solution is the name of the kernel, the time that of the row. Rows of packed weights, of an epilogue and of
+    results in another type have no notation there and are left out; rows of several devices are not told apart.
     """
-    files = [table] if table is not None else [one["file"] for one in tables() if one["op"] == "gemm_a16w16" and one["is_there"]]
+    in_use = [one["file"] for one in tables() if one["op"] == "gemm_a16w16" and one["is_there"]]
+    files = in_use if table is None else [table]
     results = []
     for file in files:
         with open(file, newline="") as text:
@@ -118,7 +123,7 @@ def get_results(table: str | os.PathLike[str] | None = None) -> list[Result]:
 
 
 def write_file(filename: str | os.PathLike[str], table: str | os.PathLike[str] | None = None) -> int:
-    """Writes get_results(table) with a validator of Attune's, which makes TunableOp itself refuse the file; returns how many."""
+    """Writes get_results(table), and returns how many. A validator of Attune's makes TunableOp itself refuse the file."""
     results = get_results(table)
     fresh = f"{os.fspath(filename)}.{os.getpid()}.new"
     with open(fresh, "w", newline="") as output:

@@ -3,9 +3,9 @@
 
 usage: python call_overhead.py [--json] [--rounds N] [--torch]     on a quiet machine
 
-Products of 1x16x16 fp32 by all ways in rounds of changing order: medians. Operators of PyTorch, 1x64x64 fp32, one thread: stock
-and patched in turns within each round; the median of the rounds' differences and ratios, with its interval (95 %, from the
-order of the rounds). --torch: these alone.
+Products of 1x16x16 fp32 by all ways in rounds of changing order: medians. Operators of PyTorch, 1x64x64 fp32, one
+thread: stock and patched in turns within each round; the median of the rounds' differences and ratios, with its interval
+(95 %, from the order of the rounds). --torch: these alone.
 """
 
 import argparse

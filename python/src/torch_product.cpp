@@ -91,7 +91,8 @@ Reason examine_layouts(const ProductCall& call, PreparedProduct& product) {
     return Reason::layout;
   if (!is_aligned(w)) return Reason::alignment;
 
-  // Where a row's result may not depend on how many there are, nor may who computes it; and no such kernel reads columns.
+  // Where a row's result may not depend on how many there are, nor may who computes it; and no such kernel reads
+  // columns.
   const bool keeps_batches = dispatcher().requirement() == Requirement::batch_invariant;
   const std::optional<Matrix> rows = rows_of(x, product.m);
   if (!rows) {

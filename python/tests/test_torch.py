@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""PyTorch: tensors through DLPack, and the function that replaces its linear layers where its dispatcher cannot be had."""
+"""PyTorch: tensors through DLPack, and the function that replaces its linear layers without its dispatcher."""
 
 import tempfile
 import unittest

@@ -36,7 +36,7 @@ class Processes(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
 
     def start(self, text, start=START, **variables):
-        environment = {**os.environ, "ATTUNE_HOME": str(self.folder / "home"), "ATTUNE_CACHE": str(self.folder / "cache")}
+        environment = dict(os.environ, ATTUNE_HOME=str(self.folder / "home"), ATTUNE_CACHE=str(self.folder / "cache"))
         return subprocess.Popen(
             [sys.executable, "-c", start + textwrap.dedent(text)],
             env={**environment, **{name: value for name, value in variables.items() if value is not None}},
@@ -235,7 +235,8 @@ class APatchedProcess(Processes):
                 error[0] = b"no kernel states what is required"
                 return 8
 
-            functions = (ctypes.c_void_p * 3)(*(ctypes.cast(one, ctypes.c_void_p).value for one in (examine, run)), None)
+            addresses = [ctypes.cast(one, ctypes.c_void_p).value for one in (examine, run)]
+            functions = (ctypes.c_void_p * 3)(*addresses, None)
             _torch_build.load(torch).attune_torch_register(functions)
             for call in (lambda: F.linear(x, w), lambda: torch.mm(x, w.t())):
                 try:
@@ -270,7 +271,8 @@ class ATTUNE_TORCH(Processes):
     """Programs that do not name Attune before PyTorch is imported."""
 
     def run_program(self, text, value, **variables):
-        program = "import sys\nassert 'torch' not in sys.modules and 'attune' not in sys.modules\n" + textwrap.dedent(text)
+        before = "import sys\nassert 'torch' not in sys.modules and 'attune' not in sys.modules\n"
+        program = before + textwrap.dedent(text)
         return super().run_script(program, start="", ATTUNE_CACHE=CACHE, ATTUNE_TORCH=value, **variables)
 
     def test_patches_when_pytorch_is_imported(self):

@@ -3,8 +3,8 @@
 
 In <build>/python: `prefix` (the installed tree), `environment` (a virtual one that sees the system's NumPy and PyTorch,
 with the pinned, hashed packages of python/tests/requirements.txt; kept between runs), `build`. Ends with 77, and a line
-that says why, where this cannot be done. $ATTUNE_PYTHON: another interpreter than Debian's. ATTUNE_TEST_PYTORCH=pypi: the tests of
-PyTorch alone, with PyPI's build of it (requirements_pytorch.txt, 5 GB), in <build>/python_pypi.
+that says why, where this cannot be done. $ATTUNE_PYTHON: another interpreter than Debian's. ATTUNE_TEST_PYTORCH=pypi:
+the tests of PyTorch alone, with PyPI's build of it (requirements_pytorch.txt, 5 GB), in <build>/python_pypi.
 """
 
 import os
