@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """attune.torch at PyTorch's dispatcher: what arrives there, and that everything else of PyTorch stays as it was."""
 
+import random
 import tempfile
 import threading
 import unittest
@@ -111,6 +112,39 @@ class WhatArrives(Patched):
                 with self.subTest(name, bias=bias is not None), torch.no_grad():
                     result = self.check(lambda: F.linear(part, w, bias), routed=1)
                     self.assertTrue(result.is_contiguous())
+
+    def test_random_sizes_and_strides(self):
+        choice = random.Random(5)
+        base = numbers(200_000)
+
+        def strided(*sizes):
+            """A view with gaps, in any order of the axes, at any address."""
+            strides, step = [0] * len(sizes), choice.choice((1, 1, 1, 2))
+            axes = list(range(len(sizes)))[::-1]
+            if choice.random() < 0.5:
+                choice.shuffle(axes)
+            for axis in axes:
+                strides[axis], step = step, step * sizes[axis] + choice.choice((0, 0, 0, 4))
+            return base.as_strided(sizes, strides, choice.choice((0, 0, 4, 1)))
+
+        def size():
+            return choice.choice((1, 1, 2, 3, 4, 8, 12))
+
+        before = attune.torch.calls()
+        for _ in range(1000):
+            leading, n, k = [size() for _ in range(choice.choice((0, 1, 1, 2, 3)))], size(), size()
+            x, w, bias = strided(*leading, k), strided(n, k), choice.choice((None, strided(n)))
+            matrix, addend = strided(size(), k), choice.choice((strided(n), strided(1, n)))
+            calls = [lambda: F.linear(x, w, bias), lambda: torch.mm(matrix, w.t())]
+            calls.append(lambda: torch.addmm(addend, matrix, w.t()))
+            for call in calls:
+                got, wanted = call(), self.stock(call)
+                with self.subTest(x=(x.shape, x.stride()), w=(w.shape, w.stride()), matrix=matrix.stride()):
+                    torch.testing.assert_close(got, wanted, rtol=1e-5, atol=1e-5)
+                    self.assertEqual(got.stride(), wanted.stride())
+        now = attune.torch.calls()
+        self.assertGreater(now["routed"] - before["routed"], 1000)
+        self.assertGreater(now["passed_on"] - before["passed_on"], 1000)
 
     def test_types_and_shapes(self):
         for dtype in (torch.float32, torch.bfloat16):
