@@ -131,7 +131,9 @@ def _cache() -> Path:
 def _private_folder(headers: _Headers) -> Path:
     folder = _cache() / "torch" / headers.key()
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _cache().mkdir(parents=True, exist_ok=True)
+        folder.parent.mkdir(mode=0o700, exist_ok=True)  # Whatever the umask says.
+        folder.mkdir(mode=0o700, exist_ok=True)
     except (OSError, RuntimeError) as error:
         raise NotBuilt(f"the folder of kernels cannot be made, set ATTUNE_CACHE: {error}") from None
     _check_private(folder.parent)
