@@ -122,13 +122,13 @@ class ATTUNE_API Dispatcher {
   /// another operand are invalid_input; inputs may overlap each other. `stream`: a stream of the device; null on a
   /// host, where the work is done on return. On a host the workspace belongs to the calling thread and is kept for its
   /// next call; on other devices it is the plan's, one for each stream. A stream that is being captured gets the work
-  /// in its graph (docs/run_time.md, Captured graphs); a kernel that cannot be captured is unavailable there. Throws
-  /// like require(), and device when the library refuses.
-  void run(const Key& key, std::span<void* const> operands, void* stream = nullptr);
-  void run(const GemmKey& key, std::span<void* const> operands, void* stream = nullptr);
+  /// in its graph (docs/run_time.md, Captured graphs); a kernel that cannot be captured is unavailable there. Returns
+  /// what served the call. Throws like require(), and device when the library refuses.
+  Hit run(const Key& key, std::span<void* const> operands, void* stream = nullptr);
+  Hit run(const GemmKey& key, std::span<void* const> operands, void* stream = nullptr);
   /// Like run(), with packed weights: the operands omit those that are packed (of a product: a, [bias], c).
-  void run(const Key& key, const Weights& weights, std::span<void* const> operands, void* stream = nullptr);
-  void run(const GemmKey& key, const Weights& weights, std::span<void* const> operands, void* stream = nullptr);
+  Hit run(const Key& key, const Weights& weights, std::span<void* const> operands, void* stream = nullptr);
+  Hit run(const GemmKey& key, const Weights& weights, std::span<void* const> operands, void* stream = nullptr);
   /// Packs weights (of a product N×K, rows contiguous), and what else is packed with them, once for every M, in the
   /// layout that most rows of the key's shape name in the tables; without such rows, in one that a library reads
   /// untuned. `plain` is not needed afterwards. Takes about 0.3 s per GB; with a library's own layout, other threads'

@@ -1,103 +1,191 @@
 # SPDX-License-Identifier: MIT
-"""Routes PyTorch's linear layers through Attune.
+"""Routes PyTorch's matrix products through Attune.
 
 attune.torch.patch()      # import attune.torch first; PyTorch is imported with it
-with torch.inference_mode():
-    model(x)
+model(x)
 attune.torch.unpatch()
+
+with attune.torch.patched():
+    model(x)
 """
 
 from __future__ import annotations
 
-from typing import Any
+import atexit
+import contextlib
+import ctypes
+import threading
+import warnings
+from typing import Any, Iterator
 
 import torch
 from torch.autograd import forward_ad as _forward_ad
 
 from attune import errors
-from attune._attune import requirement, run_addresses
+from attune import _torch_build
+from attune._attune import count_product, examine_linear, product_counts, product_functions, run_product
 
-_MISALIGNED = 15  # Address bits that are 0 at a multiple of 16.
-_STRIDED = torch.strided
 _NUMBERS = {torch.float32: 1, torch.bfloat16: 2, torch.float16: 3}  # Numbers of attune::DType.
 _KINDS = (torch.Tensor, torch.nn.Parameter)  # Subclasses may behave differently.
+_STRIDED = torch.strided
+_lock = threading.RLock()
+_way = ""  # What patch() did: "dispatcher", "python", or nothing.
+_why = ""  # Why it was not the dispatcher.
+_was_patched = False
+_kernels: ctypes.CDLL | None = None
 _original: Any = None
-_routed = _passed_on = 0
 
 
-def patch() -> None:
-    """Routes torch.nn.functional.linear, and with it torch.nn.Linear, through Attune, in all threads.
+def patch(way: str | None = None) -> None:
+    """Routes products of host tensors through Attune, in all threads: linear layers, mm and addmm, whoever calls them.
 
-    Attune handles contiguous CPU tensors of one type (fp32, bf16 or fp16), aligned to 16 bytes, if no gradients are
-    needed (torch.no_grad(), torch.inference_mode(), or no tensor requires one). PyTorch's function handles all other
-    calls, and those that no library supports: training, other devices, autocast, tracing, subclasses of tensors, wrong
-    shapes. With ATTUNE_REQUIRE a call that Attune handles and no kernel serves as required raises UnavailableError; what
-    PyTorch handles is not covered by the requirement. A call runs on at most torch.get_num_threads() threads, with the rows for that many. A second call does nothing.
+    way  "dispatcher": kernels at PyTorch's dispatcher, compiled at the first use on a machine, which takes seconds.
+         "python": torch.nn.functional.linear is replaced, which only its callers in Python meet, without gradients.
+         None: the first if it can be had, otherwise the second; status() says which and why.
+
+    Attune takes tensors of one type (fp32, bf16 or fp16) whose strides its kernels read; PyTorch's own kernels compute
+    all other calls, and those that no library supports; calls() counts them by reason. Gradients, autocast, compiled
+    and scripted models work as before. With ATTUNE_REQUIRE a call that Attune handles and no kernel serves as required
+    raises (RuntimeError from the dispatcher, UnavailableError from the Python way); what PyTorch handles is not covered
+    by the requirement. A call runs on at most torch.get_num_threads() threads, with the rows for that many.
+
+    A second call does nothing. No other thread may run PyTorch while it is patched or unpatched. Raises ValueError for
+    another way, UnavailableError if "dispatcher" cannot be had.
     """
-    global _original
-    if _original is None:
-        _original = torch.nn.functional.linear
-        torch.nn.functional.linear = linear
-        # In a scripted module the function stands for the operator.
-        register = getattr(getattr(torch.jit, "_builtins", None), "_register_builtin", None)
-        if register is not None:
-            register(linear, "aten::linear")
+    global _way, _was_patched, _why
+    if way not in (None, "dispatcher", "python"):
+        raise ValueError(f"way must be 'dispatcher', 'python' or None, got {way!r}")
+    with _lock:
+        if _way:
+            return
+        _why = "the Python way was asked for"
+        if way != "python":
+            try:
+                _register()
+                _way, _why = "dispatcher", ""
+            except _torch_build.NotBuilt as error:
+                if way == "dispatcher":
+                    raise errors.UnavailableError(str(error)) from None
+                _why = str(error)
+        if not _way:
+            _replace_function()
+            _way = "python"
+        if not _was_patched:
+            _was_patched = True
+            atexit.register(_warn_of_nothing_routed)
 
 
 def unpatch() -> None:
-    """Restores PyTorch's own function. Does nothing without a patch."""
-    global _original
-    if _original is not None:
-        torch.nn.functional.linear, _original = _original, None
+    """Restores PyTorch's own kernels. Does nothing without a patch."""
+    global _way, _original
+    with _lock:
+        if _way == "dispatcher" and _kernels is not None:
+            _kernels.attune_torch_unregister()
+        elif _way == "python":
+            torch.nn.functional.linear, _original = _original, None
+        _way = ""
+
+
+@contextlib.contextmanager
+def patched(way: str | None = None) -> Iterator[None]:
+    """Context manager: patch(way) while it is entered. One inside another, or inside patch(), changes nothing."""
+    with _lock:
+        was_patched = bool(_way)
+        patch(way)
+    try:
+        yield
+    finally:
+        if not was_patched:
+            unpatch()
+
+
+def status() -> dict[str, str]:
+    """Returns `way`, how PyTorch is patched now ('dispatcher', 'python', or '' if it is not), and `why`, one sentence:
+    why the last patch() did not use the dispatcher ('' if it did)."""
+    return {"way": _way, "why": _why}
 
 
 def calls() -> dict[str, int]:
-    """Returns the numbers of calls that Attune (`routed`) and PyTorch (`passed_on`) have handled."""
-    return {"routed": _routed, "passed_on": _passed_on}
+    """Returns how many calls Attune (`routed`) and PyTorch (`passed_on`) have computed since the first patch, and why.
+
+    `no_row` are those of `routed` that no row of a table served; each other name is a reason of `passed_on`
+    (docs/python.md). A call is counted once: a linear layer is not counted as the products that it consists of.
+    """
+    counts = product_counts()
+    by_row, no_row = counts.pop("routed"), counts.pop("no_row")
+    return {"routed": by_row + no_row, "no_row": no_row, "passed_on": sum(counts.values()), **counts}
+
+
+def _warn_of_nothing_routed() -> None:
+    now = calls()
+    if now["routed"] > 0:
+        return
+    reasons = ", ".join(f"{name} {number}" for name, number in now.items() if number and name != "passed_on")
+    warnings.warn(
+        f"attune.torch was patched in and computed none of {now['passed_on']} products: {reasons or 'none arrived'}",
+        RuntimeWarning,
+        stacklevel=1,
+    )
+
+
+def _register() -> None:
+    global _kernels
+    if _kernels is None:
+        library = _torch_build.load(torch)
+        library.attune_torch_register.restype = ctypes.c_char_p
+        library.attune_torch_register.argtypes = [ctypes.c_void_p]
+        library.attune_torch_unregister.restype = None
+        _kernels = library
+    failure = _kernels.attune_torch_register(product_functions())
+    if failure is not None:
+        raise _torch_build.NotBuilt(f"PyTorch refuses the kernels: {failure.decode(errors='replace')}")
+
+
+def _replace_function() -> None:
+    global _original
+    _original = torch.nn.functional.linear
+    torch.nn.functional.linear = linear
+    # In a scripted module the function stands for the operator.
+    register = getattr(getattr(torch.jit, "_builtins", None), "_register_builtin", None)
+    if register is not None:
+        register(linear, "aten::linear")
 
 
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
-    """Replacement of torch.nn.functional.linear: (..., k), (n, k), (n,) -> (..., n)."""
-    global _routed, _passed_on
-    if _is_ours(input, weight, bias):
+    """Replacement of torch.nn.functional.linear in the Python way: (..., k), (n, k), (n,) -> (..., n)."""
+    why = _reason_of_context(input, weight, bias)
+    if why:
+        count_product(why)
+    else:
         out = _run(input, weight, bias)
         if out is not None:
-            _routed += 1
             return out
-    _passed_on += 1
     return (_original or torch.nn.functional.linear)(input, weight, bias)
 
 
-def _is_plain(tensor: Any, dtype: Any) -> bool:
+def _is_plain(tensor: Any) -> bool:
     return (
         type(tensor) in _KINDS
-        and tensor.dtype is dtype
         and tensor.is_cpu
         and tensor.layout is _STRIDED
-        and tensor.is_contiguous()
         and not tensor.is_neg()  # Its memory has the opposite sign.
     )
 
 
-def _is_ours(x: Any, w: Any, bias: Any) -> bool:
+def _reason_of_context(x: Any, w: Any, bias: Any) -> str:
+    """What the dispatcher settles before its kernels are called. Returns '' where nothing stands against Attune."""
     if (
-        type(x) not in _KINDS
+        not (_is_plain(x) and _is_plain(w) and (bias is None or _is_plain(bias)))
         or torch._C._get_tracing_state() is not None
         or torch.is_autocast_cpu_enabled()
         or _is_compiling()
         or _forward_ad._current_level >= 0  # A dual tensor looks plain, and its tangent would be lost.
     ):
-        return False
-    dtype = x.dtype
-    if dtype not in _NUMBERS or not _is_plain(x, dtype) or not _is_plain(w, dtype):
-        return False
-    if bias is not None and not (_is_plain(bias, dtype) and bias.dim() == 1 and bias.size(0) == w.size(0)):
-        return False
-    if w.dim() != 2 or x.dim() < 1 or x.size(-1) != w.size(1) or x.numel() == 0 or w.numel() == 0:
-        return False
-    return not (
-        torch.is_grad_enabled() and (x.requires_grad or w.requires_grad or (bias is not None and bias.requires_grad))
+        return "context"
+    needs_gradient = torch.is_grad_enabled() and (
+        x.requires_grad or w.requires_grad or (bias is not None and bias.requires_grad)
     )
+    return "grad" if needs_gradient else ""
 
 
 def _is_compiling() -> bool:
@@ -108,26 +196,31 @@ if hasattr(torch, "compiler") and hasattr(torch.compiler, "is_compiling"):
     _is_compiling = torch.compiler.is_compiling
 
 
+def _description(tensor: Any) -> tuple[int, int, tuple[int, ...], tuple[int, ...]]:
+    return tensor.data_ptr(), _NUMBERS.get(tensor.dtype, 0), tuple(tensor.shape), tensor.stride()
+
+
 def _run(x: Any, w: Any, bias: Any) -> Any:
     """Returns None if PyTorch must handle the call."""
     try:
-        at_x, at_w, at_bias = x.data_ptr(), w.data_ptr(), 0 if bias is None else bias.data_ptr()
+        product = examine_linear(_description(x), _description(w), None if bias is None else _description(bias))
     except RuntimeError:
+        count_product("context")
         return None  # A transform's tensor has no memory of its own.
-    if (at_x | at_w | at_bias) & _MISALIGNED:
+    if product is None:
         return None
-    n, k = w.shape
-    *leading, _ = x.shape
-    out = torch.empty((*leading, n), dtype=x.dtype, device="cpu")  # Faster than x.new_empty().
+    if product.copies_x:
+        x = x.clone(memory_format=torch.contiguous_format)
+    if product.copies_bias:
+        bias = bias.clone(memory_format=torch.contiguous_format)
+    out = torch.empty((*x.shape[:-1], w.shape[0]), dtype=x.dtype, device="cpu")  # Faster than x.new_empty().
     threads = torch.get_num_threads()
     try:
-        run_addresses(at_x, at_w, at_bias, out.data_ptr(), x.numel() // k, n, k, _NUMBERS[x.dtype], threads)
-    except errors.UnavailableError:
-        if requirement():
-            raise  # PyTorch's function promises nothing of what is required.
-        return None
+        is_done = run_product(
+            product, x.data_ptr(), w.data_ptr(), 0 if bias is None else bias.data_ptr(), out.data_ptr(), threads
+        )
     finally:
         # Libraries that share OpenMP with PyTorch change its number of threads.
         if torch.get_num_threads() != threads:
             torch.set_num_threads(threads)
-    return out
+    return out if is_done else None

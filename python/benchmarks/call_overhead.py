@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""Measures the cost of a call from Python: gemm_a16w16 of 1x16x16 fp32, and a bare nanobind function for comparison.
+"""Measures the cost of a call from Python, against a bare nanobind function, NumPy and PyTorch's own operators.
 
-usage: python call_overhead.py [--json]        on a quiet machine; medians of rounds in changing order
+usage: python call_overhead.py [--json] [--rounds N] [--torch]     on a quiet machine
+
+Products of 1x16x16 fp32 by all ways in rounds of changing order: medians. Operators of PyTorch, 1x64x64 fp32, one
+thread: stock and patched in turns within each round; the median of the rounds' differences and ratios, with its interval
+(95 %, from the order of the rounds). --torch: these alone.
 """
 
 import argparse
 import json
+import math
 import random
 import statistics
 import time
@@ -18,11 +23,17 @@ from attune import _attune
 CALLS, ROUNDS = 20000, 25
 
 
-def time_ns(call, arguments):
+def time_ns(call, arguments, calls=CALLS):
     began = time.perf_counter_ns()
-    for _ in range(CALLS):
+    for _ in range(calls):
         call(*arguments)
-    return (time.perf_counter_ns() - began) / CALLS
+    return (time.perf_counter_ns() - began) / calls
+
+
+def kernel_alone(x, w, out):
+    description = [(one.ctypes.data, 1, one.shape, tuple(step // 4 for step in one.strides)) for one in (x, w)]
+    product = _attune.examine_linear(*description, None)
+    return _attune.run_product, (product, x.ctypes.data, w.ctypes.data, 0, out.ctypes.data, attune.get_num_threads())
 
 
 def numpy_cases():
@@ -33,10 +44,7 @@ def numpy_cases():
         "NumPy, bias, out given": (attune.gemm_a16w16, (x, w, bias, out)),
         "NumPy, out made": (attune.gemm_a16w16, (x, w)),
         "numpy.matmul, out given": (np.matmul, (x, w, out)),
-        "kernel alone (addresses)": (
-            _attune.run_addresses,
-            (x.ctypes.data, w.ctypes.data, 0, out.ctypes.data, 1, 16, 16, 1),
-        ),
+        "kernel alone (addresses)": kernel_alone(x, w, out),
     }
 
 
@@ -52,27 +60,98 @@ def torch_cases():
     return {
         "PyTorch by DLPack, out given": (attune.gemm_a16w16, (x, w, None, out)),
         "PyTorch by DLPack, out made": (attune.gemm_a16w16, (x, w)),
-        "patched linear": (attune.torch.linear, (x, w)),
-        "PyTorch's linear": (torch.nn.functional.linear, (x, w)),
+        "linear, function replaced": (attune.torch.linear, (x, w)),
     }
+
+
+def operators():
+    import torch
+
+    x, w, bias, out = torch.rand(1, 64), torch.rand(64, 64), torch.rand(64), torch.empty(1, 64)
+    linear, transposed = torch.nn.functional.linear, w.t().contiguous()
+    return {
+        "linear with bias": lambda: linear(x, w, bias),
+        "linear": lambda: linear(x, w),
+        "addmm": lambda: torch.addmm(bias, x, transposed),
+        "mm": lambda: torch.mm(x, transposed),
+        "mm, out given": lambda: torch.mm(x, transposed, out=out),
+    }
+
+
+def interval(values):
+    """The order statistics between which the median lies in at least 95 of 100 cases."""
+    values, count = sorted(values), len(values)
+    below, tail = 0, 0.0
+    while tail + math.comb(count, below) / 2**count <= 0.025:
+        tail += math.comb(count, below) / 2**count
+        below += 1
+    below = max(below - 1, 0)
+    return statistics.median(values), values[below], values[count - 1 - below]
+
+
+def measure_operators(rounds):
+    """For each operator its times in ns: stock, patched, and interval() of differences and ratios."""
+    import torch
+
+    import attune.torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    results = {}
+    with torch.no_grad():
+        for name, call in operators().items():
+            stock, patched = [], []
+            for _ in range(rounds):
+                for is_patched in random.sample((False, True), 2):
+                    (attune.torch.patch if is_patched else attune.torch.unpatch)()
+                    call()
+                    (patched if is_patched else stock).append(time_ns(call, (), CALLS // 4))
+            pairs = list(zip(stock, patched))
+            results[name] = {
+                "stock_ns": statistics.median(stock),
+                "patched_ns": statistics.median(patched),
+                "difference_ns": interval([after - before for before, after in pairs]),
+                "ratio": interval([after / before for before, after in pairs]),
+            }
+        results["way"] = attune.torch.status()["way"] or "unpatched"
+        attune.torch.unpatch()
+    torch.set_num_threads(threads)
+    return results
+
+
+def print_operators(results):
+    print(f"PyTorch's operators, patched by way of: {results.pop('way')}")
+    print(f"{'1x64x64':<20} {'stock':>8} {'patched':>8}   {'difference in ns (95 %)':<26} ratio (95 %)")
+    for name, one in results.items():
+        difference = "{:+.0f} ({:+.0f} to {:+.0f})".format(*one["difference_ns"])
+        ratio = "{:.2f} ({:.2f} to {:.2f})".format(*one["ratio"])
+        print(f"{name:<20} {one['stock_ns']:5.0f} ns {one['patched_ns']:5.0f} ns   {difference:<26} {ratio}")
 
 
 def main():
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--json", action="store_true")
-    as_json = options.parse_args().json
-    cases = {**numpy_cases(), **torch_cases()}
+    options.add_argument("--rounds", type=int, default=ROUNDS)
+    options.add_argument("--torch", action="store_true")
+    chosen = options.parse_args()
+    cases = {} if chosen.torch else {**numpy_cases(), **torch_cases()}
     samples = {name: [] for name in cases}
-    for _ in range(ROUNDS):
+    for _ in range(chosen.rounds):
         for name in random.sample(list(cases), len(cases)):
             samples[name].append(time_ns(*cases[name]))
     medians = {name: statistics.median(values) for name, values in samples.items()}
-    if as_json:
-        print(json.dumps(medians, indent=2))
+    try:
+        of_torch = measure_operators(chosen.rounds)
+    except ImportError:
+        of_torch = {}
+    if chosen.json:
+        print(json.dumps({"ways": medians, "operators": of_torch}, indent=2))
         return
-    bare = medians["bare nanobind call"]
     for name, median in medians.items():
-        print(f"{name:<30} {median:7.0f} ns   above the bare call {median - bare:7.0f} ns")
+        above = median - medians["bare nanobind call"]
+        print(f"{name:<30} {median:7.0f} ns   above the bare call {above:7.0f} ns")
+    if of_torch:
+        print_operators(of_torch)
 
 
 if __name__ == "__main__":

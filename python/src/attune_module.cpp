@@ -14,6 +14,7 @@
 #include "gil.h"
 #include "packed_operands.h"
 #include "packed_weights.h"
+#include "torch_calls.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -188,8 +189,6 @@ NB_MODULE(_attune, module) {
   module.attr("library") = library();
   module.def("gemm_a16w16", &gemm_a16w16, "x"_a, "w"_a, "bias"_a.none() = nb::none(), "out"_a.none() = nb::none(),
              kGemmDoc);
-  module.def("run_addresses", &run_addresses, "x"_a, "w"_a, "bias"_a, "out"_a, "m"_a, "n"_a, "k"_a, "dtype"_a,
-             "threads"_a);
   module.def("run", &run_problem, "problem"_a, "candidate"_a.none(), "tensors"_a, "packed"_a.none() = nb::none(),
              kRunDoc);
   nb::class_<PackedWeights>(module, "PackedWeights", "Packed weights, for every number of rows; see pack_weights.")
@@ -217,4 +216,5 @@ NB_MODULE(_attune, module) {
       "bare", [](nb::handle, nb::handle, nb::handle, nb::handle) {}, "x"_a, "w"_a, "bias"_a.none() = nb::none(),
       "out"_a.none() = nb::none());
   add_capture(module);
+  add_torch_calls(module);
 }

@@ -36,8 +36,10 @@ void run_problem(const std::string& problem, nb::handle candidate, nb::handle te
   const Key key = dispatcher.key(problem);
   ShapeCapture::note(key);
   const GilRelease others_run;
-  if (set != nullptr) return dispatcher.run(key, set->weights(), operands.places());
-  dispatcher.run(key, operands.places());
+  if (set != nullptr)
+    dispatcher.run(key, set->weights(), operands.places());
+  else
+    dispatcher.run(key, operands.places());
 }
 
 }  // namespace attune::python

@@ -4,24 +4,60 @@
 #include <attune/dispatcher.h>
 #include <attune/error.h>
 #include <nanobind/nanobind.h>
+#include <pthread.h>
 
 #include <algorithm>
+#include <atomic>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "gil.h"
 
 namespace attune::python {
 namespace {
-std::vector<Capture*> started;  ///< Guarded by the GIL.
+
+using Captures = std::vector<Capture*>;
+std::atomic<const Captures*> started = nullptr;  ///< Null: none. Replaced under the GIL, read by all threads.
+std::atomic<int> num_readers = 0;
+
+/// A child has only the thread that called fork(), which was in no reader.
+const int child_has_no_readers = ::pthread_atfork(nullptr, nullptr, [] { num_readers = 0; });
+
+void replace(Captures captures) {
+  const Captures* fresh = captures.empty() ? nullptr : new Captures(std::move(captures));
+  const Captures* old = started.exchange(fresh);
+  while (num_readers.load() != 0) std::this_thread::yield();
+  delete old;
 }
+
+template <typename AnyKey>
+void note_in_all(const AnyKey& key) noexcept {
+  if (started.load() == nullptr) return;
+  num_readers.fetch_add(1);
+  if (const Captures* captures = started.load()) {
+    for (Capture* capture : *captures) capture->note(key, Dispatcher::global().threads());
+  }
+  num_readers.fetch_sub(1);
+}
+
+}  // namespace
 
 void ShapeCapture::start() {
   stop();
-  started.push_back(&capture_);
+  Captures captures = started.load() != nullptr ? *started.load() : Captures();
+  captures.push_back(&capture_);
+  replace(std::move(captures));
 }
 
-void ShapeCapture::stop() noexcept { std::erase(started, &capture_); }
+void ShapeCapture::stop() noexcept {
+  const Captures* now = started.load();
+  if (now == nullptr || std::ranges::find(*now, &capture_) == now->end()) return;
+  Captures others = *now;
+  std::erase(others, &capture_);
+  replace(std::move(others));
+}
 
 void ShapeCapture::flush() {
   std::string why;
@@ -32,11 +68,7 @@ void ShapeCapture::flush() {
   if (!why.empty()) throw Error(ErrorCode::io, why);
 }
 
-void ShapeCapture::note(const Key& key) noexcept {
-  for (Capture* capture : started) capture->note(key, Dispatcher::global().threads());
-}
-void ShapeCapture::note(const GemmKey& key) noexcept {
-  for (Capture* capture : started) capture->note(key, Dispatcher::global().threads());
-}
+void ShapeCapture::note(const Key& key) noexcept { note_in_all(key); }
+void ShapeCapture::note(const GemmKey& key) noexcept { note_in_all(key); }
 
 }  // namespace attune::python

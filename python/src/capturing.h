@@ -8,7 +8,7 @@
 
 namespace attune::python {
 
-/// Collects the shapes of this process's calls between start() and stop(). Requires the GIL.
+/// Collects the shapes of this process's calls between start() and stop(). Requires the GIL, note() alone does not.
 class ShapeCapture {
  public:
   explicit ShapeCapture(const std::filesystem::path& folder) : capture_(folder) {}
@@ -17,13 +17,14 @@ class ShapeCapture {
   ShapeCapture& operator=(const ShapeCapture&) = delete;
 
   void start();
-  void stop() noexcept;  ///< Does nothing if it was not started.
+  /// Returns when no thread is inside note() any more. Does nothing if it was not started.
+  void stop() noexcept;
   /// Writes new shapes and the counts. Throws io. Releases the GIL.
   void flush();
   uint64_t num_shapes() const noexcept { return capture_.num_shapes(); }
   uint64_t num_dropped() const noexcept { return capture_.num_dropped(); }
 
-  /// Notes a call in all started captures.
+  /// Notes a call in all started captures. Any thread may call it; it takes no lock, so that a fork() can hold none.
   static void note(const Key& key) noexcept;
   static void note(const GemmKey& key) noexcept;
 

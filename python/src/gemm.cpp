@@ -122,19 +122,4 @@ nb::object gemm_a16w16(nb::handle x_array, nb::handle w_array, nb::handle bias_a
   return out_array;
 }
 
-void run_addresses(uintptr_t x, uintptr_t w, uintptr_t bias, uintptr_t out, int64_t m, int64_t n, int64_t k, int dtype,
-                   int threads) {
-  const auto type = static_cast<DType>(dtype);
-  const GemmKey key{.op = OpId::gemm_a16w16,
-                    .m = m,
-                    .n = n,
-                    .k = k,
-                    .in = type,
-                    .out = type,
-                    .flags = static_cast<uint8_t>(bias != 0 ? GemmKey::bias : 0)};
-  const auto pointer = [](uintptr_t address) { return reinterpret_cast<void*>(address); };
-  Dispatcher::global().set_threads(threads);
-  run(key, {pointer(x), pointer(w), pointer(bias), pointer(out)});
-}
-
 }  // namespace attune::python

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""PyTorch: tensors through DLPack, and the patch of its linear layers."""
+"""PyTorch: tensors through DLPack, and the function that replaces its linear layers without its dispatcher."""
 
 import tempfile
 import unittest
@@ -111,7 +111,7 @@ class Block(torch.nn.Module):
 class Patch(unittest.TestCase):
     def setUp(self):
         self.original = F.linear
-        attune.torch.patch()
+        attune.torch.patch("python")
         self.addCleanup(attune.torch.unpatch)
         self.before = attune.torch.calls()
 
@@ -122,6 +122,7 @@ class Patch(unittest.TestCase):
     def test_on_and_off(self):
         attune.torch.patch()
         self.assertIs(F.linear, attune.torch.linear)
+        self.assertEqual(attune.torch.status(), {"way": "python", "why": "the Python way was asked for"})
         attune.torch.unpatch()
         self.assertIs(F.linear, self.original)
         attune.torch.unpatch()
@@ -139,7 +140,7 @@ class Patch(unittest.TestCase):
                 self.assertEqual(shapes.num_shapes, 4)
                 attune.torch.unpatch()
                 torch.testing.assert_close(got, block(x), rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype])
-                attune.torch.patch()
+                attune.torch.patch("python")
 
     def test_the_number_of_pytorch_s_threads_stays(self):
         before = torch.get_num_threads()
@@ -174,22 +175,37 @@ class Patch(unittest.TestCase):
             pass
 
         w = numbers(8, 16)
-        unaligned = numbers(4 * 16 + 1)[1:].reshape(4, 16)
+        unaligned = numbers(8 * 16 + 1)[1:].reshape(8, 16)
         cases = {
-            "fp64": (numbers(4, 16, dtype=torch.float64), w.double()),
-            "strides": (numbers(16, 4).t(), w),
-            "alignment": (unaligned, w),
-            "subclass": (numbers(4, 16).as_subclass(Own), w),
-            "no rows": (torch.empty(0, 16), w),
-            "meta": (torch.empty(4, 16, device="meta"), w.to("meta")),
-            "1-d weight": (numbers(4, 16), numbers(16)),
+            "dtype": (numbers(4, 16, dtype=torch.float64), w.double()),
+            "layout": (numbers(4, 16), numbers(8, 32)[:, ::2]),
+            "alignment": (numbers(4, 16), unaligned),
+            "shape": (torch.empty(0, 16), w),
+            "context": (numbers(4, 16).as_subclass(Own), w),
+            "grad": (numbers(4, 16), w.clone().requires_grad_()),
         }
-        for name, arguments in cases.items():
-            with self.subTest(name):
+        for reason, arguments in cases.items():
+            with self.subTest(reason):
                 self.before = attune.torch.calls()
                 got, wanted = F.linear(*arguments), self.original(*arguments)
                 self.assertEqual(self.counted(), (0, 1))
+                self.assertEqual(attune.torch.calls()[reason] - self.before[reason], 1)
                 self.assertEqual((got.shape, got.dtype, type(got)), (wanted.shape, wanted.dtype, type(wanted)))
+        for name, arguments in {
+            "meta": (torch.empty(4, 16, device="meta"), w.to("meta")),
+            "1-d weight": (numbers(4, 16), numbers(16)),
+        }.items():
+            with self.subTest(name):
+                self.before = attune.torch.calls()
+                self.assertEqual(F.linear(*arguments).shape, self.original(*arguments).shape)
+                self.assertEqual(self.counted(), (0, 1))
+
+    def test_rows_are_copied_as_for_the_dispatcher(self):
+        w, bias = numbers(8, 16), numbers(8)
+        for x in (numbers(16, 4).t(), numbers(4, 3, 16)[:, -1], numbers(4 * 16 + 1)[1:].reshape(4, 16)):
+            self.before = attune.torch.calls()
+            torch.testing.assert_close(F.linear(x, w, bias), self.original(x, w, bias), rtol=1e-5, atol=1e-5)
+            self.assertEqual(self.counted(), (1, 0))
 
     def test_pytorch_s_own_errors_stay(self):
         for arguments in (

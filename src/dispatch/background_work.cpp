@@ -91,9 +91,11 @@ void BackgroundWork::answer_posted() {
 }
 
 void BackgroundWork::tune_missed() {
-  const auto missed = plans_.take_missed();
+  const PlanService::Missed missed = plans_.take_missed();
   const LibraryUse use;  // Starting a process takes locks that a child of fork() must find open.
-  for (const Problem& problem : missed) online_->want(problem);
+  // An application may set its limit before its first call, as the patch of PyTorch does.
+  if (missed.device != nullptr) online_->tune_for(*missed.device);
+  for (const Problem& problem : missed.problems) online_->want(problem);
   for (const std::string& sentence : online_->poll()) log_.say(sentence);
 }
 

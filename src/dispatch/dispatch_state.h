@@ -41,7 +41,7 @@ struct Dispatcher::State {
   /// Like Dispatcher's functions. `weights`: null for plain ones.
   Hit choose(const Key& key, const Weights* weights, OnMiss on_miss, OperandList* operands) noexcept;
   Hit require(const Key& key, const Weights* weights, OperandList& operands);
-  void run(const Key& key, const Weights* weights, std::span<void* const> operands, void* stream);
+  Hit run(const Key& key, const Weights* weights, std::span<void* const> operands, void* stream);
   /// Captures a call of require() or run(), once it has succeeded.
   void capture_call(const Key& key, const Weights* weights) const;
   /// Like above for short keys and packed weights. Defined in weights.cpp.

@@ -106,7 +106,7 @@ Hit Dispatcher::State::require(const Key& key, const Weights* weights, OperandLi
   return plans.require({.key = packed, .layouts = &weights->state_->layouts}, operands);
 }
 
-void Dispatcher::State::run(const Key& key, const Weights* weights, std::span<void* const> operands, void* stream) {
+Hit Dispatcher::State::run(const Key& key, const Weights* weights, std::span<void* const> operands, void* stream) {
   OperandList list;
   const Hit hit = require(key, weights, list);
   std::array<void*, OperandList::kMax> all;
@@ -124,6 +124,7 @@ void Dispatcher::State::run(const Key& key, const Weights* weights, std::span<vo
   }
   run_plan(*hit.plan, whole_list, stream);
   if (capture) capture_call(key, weights);
+  return hit;
 }
 
 void Dispatcher::State::capture_call(const Key& key, const Weights* weights) const {
@@ -142,11 +143,11 @@ Hit Dispatcher::require(const Key& key, const Weights* weights) {
   return hit;
 }
 
-void Dispatcher::run(const Key& key, std::span<void* const> operands, void* stream) {
-  state_->run(key, nullptr, operands, stream);
+Hit Dispatcher::run(const Key& key, std::span<void* const> operands, void* stream) {
+  return state_->run(key, nullptr, operands, stream);
 }
-void Dispatcher::run(const Key& key, const Weights& weights, std::span<void* const> operands, void* stream) {
-  state_->run(key, &weights, operands, stream);
+Hit Dispatcher::run(const Key& key, const Weights& weights, std::span<void* const> operands, void* stream) {
+  return state_->run(key, &weights, operands, stream);
 }
 
 Weights Dispatcher::pack_weights(const Key& key, std::span<const void* const> plain, PackOptions options) {

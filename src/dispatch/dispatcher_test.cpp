@@ -133,6 +133,18 @@ TEST_F(DispatcherTest, RunsWhatItFound) {
   }
 }
 
+TEST_F(DispatcherTest, ARunSaysWhatServedIt) {
+  write(row(2, kGood));
+  std::array<float, 48> a{}, c{};
+  std::array<float, 256> b{};
+  const std::array<void*, 3> operands = {a.data(), b.data(), c.data()};
+  const Hit served = dispatcher().run(key(2), operands);
+  EXPECT_EQ(served.match, Match::exact);
+  EXPECT_EQ(served.row, dispatcher().choose(key(2)).row);
+  EXPECT_NE(served.row, 0u);
+  EXPECT_EQ(dispatcher().run(key(2, 2, 16), operands).row, 0u);
+}
+
 TEST_F(DispatcherTest, ARowThatDoesNotServeFallsThrough) {
   write(row(5, "_ZN5aiter4gemmE") + row(16, "fake.gemm@0:split_k=1;tile_m=32;tile_n=32") + row(8, "gone.gemm@1:a=1"));
   testing::internal::CaptureStderr();

@@ -11,11 +11,11 @@ Hit Dispatcher::choose(const GemmKey& typed, const Weights* weights) const noexc
   return to_key(typed, key) ? choose(key, weights) : Hit();
 }
 Hit Dispatcher::require(const GemmKey& key, const Weights* weights) { return require(checked_key(key), weights); }
-void Dispatcher::run(const GemmKey& key, std::span<void* const> operands, void* stream) {
-  run(checked_key(key), operands, stream);
+Hit Dispatcher::run(const GemmKey& key, std::span<void* const> operands, void* stream) {
+  return run(checked_key(key), operands, stream);
 }
-void Dispatcher::run(const GemmKey& key, const Weights& weights, std::span<void* const> operands, void* stream) {
-  run(checked_key(key), weights, operands, stream);
+Hit Dispatcher::run(const GemmKey& key, const Weights& weights, std::span<void* const> operands, void* stream) {
+  return run(checked_key(key), weights, operands, stream);
 }
 Weights Dispatcher::pack_weights(const GemmKey& key, const void* plain, PackOptions options) {
   return pack_weights(checked_key(key), {&plain, 1}, options);

@@ -21,8 +21,10 @@ bool MissedShapes::note(const KeyCodes& codes, const RowIndex& rows, const Looku
   // A prediction's bound is no proof, so its shape is tuned too.
   const bool is_predicted = hit.match == Match::predicted && (is_first || !before->was_predicted);
   if (options_.online_tuning && (is_missed || is_predicted) && served.layouts == nullptr &&
-      missed_.size() < OnlineTuning::kMaxShapes)
+      missed_.size() < OnlineTuning::kMaxShapes) {
     missed_.push_back(request);
+    if (units_ == 0) units_ = request.units;
+  }
   const bool was_missed = served.was_missed || is_missed;
   if (!is_missed && !(is_first && options_.log_hits)) return was_missed;
   const auto problem = problem_of(codes, served.key);
@@ -39,7 +41,7 @@ bool MissedShapes::note(const KeyCodes& codes, const RowIndex& rows, const Looku
   return was_missed;
 }
 
-std::vector<Problem> MissedShapes::take(const FamilyCodes& codes, const LimitedDevice& first,
+std::vector<Problem> MissedShapes::take(const FamilyCodes& codes, const LimitedDevice& tuned,
                                         const TableSnapshotStore& store) {
   std::vector<Problem> missed;
   for (const LookupRequest& request : std::exchange(missed_, {})) {
@@ -48,12 +50,13 @@ std::vector<Problem> MissedShapes::take(const FamilyCodes& codes, const LimitedD
     const auto problem = problem_of(own, request.key);
     const Op* known = find_op(family.op);
     if (!problem || known == nullptr) continue;
-    if (request.units != first.units) {
-      log_.say(fmt::format("shapes that are called under another thread limit than the first, {}, are not tuned online",
-                           first.units));
+    if (request.units != tuned.units) {
+      log_.say(fmt::format(
+          "shapes that are called under another thread limit than the first that was missed, {}, are not tuned online",
+          tuned.units));
       continue;
     }
-    const RowIndex& rows = first.now.load()->rows(codes.place(own));
+    const RowIndex& rows = tuned.now.load()->rows(codes.place(own));
     const uint32_t number = rows.find(own.hash(request.key));
     const RowIndex::Row* row = number == 0 ? nullptr : &rows.row(number);
     if (store.are_explicit(codes.place(own)))
@@ -63,7 +66,7 @@ std::vector<Problem> MissedShapes::take(const FamilyCodes& codes, const LimitedD
       log_.say(fmt::format("{} is not tuned online: an unusable row has precedence over all others, {}", problem->key(),
                            rows.where(*row)));
     else
-      missed.push_back(known->normalise(*problem, first.info));
+      missed.push_back(known->normalise(*problem, tuned.info));
   }
   return missed;
 }

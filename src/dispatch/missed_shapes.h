@@ -23,8 +23,12 @@ class MissedShapes {
   bool note(const KeyCodes& codes, const RowIndex& rows, const LookupRequest& request, const CachedAnswer* before,
             const CachedAnswer& served);
   bool is_empty() const noexcept { return missed_.empty(); }
+  /// The number of units under which the first shape was missed: that of the device for which shapes are tuned. 0: none
+  /// was missed.
+  int64_t units() const noexcept { return units_; }
   /// Returns the normalised problems collected since the last call, except those whose results would not be used.
-  std::vector<Problem> take(const FamilyCodes& codes, const LimitedDevice& first, const TableSnapshotStore& store);
+  /// `tuned`: the device with that number of units.
+  std::vector<Problem> take(const FamilyCodes& codes, const LimitedDevice& tuned, const TableSnapshotStore& store);
 
   uint64_t num_shapes() const noexcept { return num_shapes_; }
   uint64_t num_missed() const noexcept { return num_missed_; }
@@ -33,6 +37,7 @@ class MissedShapes {
   const DispatcherOptions& options_;
   DispatchLog& log_;
   std::vector<LookupRequest> missed_;
+  int64_t units_ = 0;
   std::atomic<uint64_t> num_shapes_{0}, num_missed_{0};
 };
 

@@ -217,9 +217,11 @@ bool PlanService::compile_one() {
   return true;
 }
 
-std::vector<Problem> PlanService::take_missed() {
+PlanService::Missed PlanService::take_missed() {
   const Lock lock(guard_);
-  return missed_.take(codes_, first(), store_);
+  if (missed_.units() == 0) return {};
+  const LimitedDevice& tuned = *devices_.at(static_cast<size_t>(missed_.units()));
+  return {missed_.take(codes_, tuned, store_), &tuned.info};
 }
 
 bool PlanService::reload(bool reads_environment) {

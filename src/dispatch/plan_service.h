@@ -72,9 +72,14 @@ class PlanService {
   bool compile_one() ATTUNE_EXCLUDES(guard_);
   /// Ends a compilation in progress; later ones fail. No lock.
   void stop() noexcept { stop_ = true; }
-  /// Returns the normalised problems that were missed since the last call, except those for which results of online
-  /// tuning would not be used.
-  std::vector<Problem> take_missed() ATTUNE_EXCLUDES(guard_);
+  /// Normalised problems that were missed, and the device under the thread limit of the first of all; null as long as
+  /// none was.
+  struct Missed {
+    std::vector<Problem> problems;
+    const DeviceInfo* device = nullptr;
+  };
+  /// Returns those since the last call, except those for which results of online tuning would not be used.
+  Missed take_missed() ATTUNE_EXCLUDES(guard_);
 
   /// Reads changed tables and answers all problems again, those used last first. Returns whether any table had changed.
   /// `reads_environment`: as for Dispatcher::reload().

@@ -3,7 +3,8 @@
 
 In <build>/python: `prefix` (the installed tree), `environment` (a virtual one that sees the system's NumPy and PyTorch,
 with the pinned, hashed packages of python/tests/requirements.txt; kept between runs), `build`. Ends with 77, and a line
-that says why, where this cannot be done. $ATTUNE_PYTHON: another interpreter than Debian's.
+that says why, where this cannot be done. $ATTUNE_PYTHON: another interpreter than Debian's. ATTUNE_TEST_PYTORCH=pypi:
+the tests of PyTorch alone, with PyPI's build of it (requirements_pytorch.txt, 5 GB), in <build>/python_pypi.
 """
 
 import os
@@ -14,9 +15,10 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PACKAGE = REPOSITORY / "python"
-REQUIREMENTS = PACKAGE / "tests" / "requirements.txt"
+IS_PYPIS = os.environ.get("ATTUNE_TEST_PYTORCH") == "pypi"
+REQUIREMENTS = [PACKAGE / "tests" / "requirements.txt"] + [PACKAGE / "tests" / "requirements_pytorch.txt"] * IS_PYPIS
 BUILD = Path(os.environ["ATTUNE_BUILD_FOLDER"])
-FOLDER = BUILD / "python"
+FOLDER = BUILD / ("python_pypi" if IS_PYPIS else "python")
 PREFIX, ENVIRONMENT = FOLDER / "prefix", FOLDER / "environment"
 PYTHON = ENVIRONMENT / "bin" / "python"
 PIP = (PYTHON, "-m", "pip", "--disable-pip-version-check", "--quiet")
@@ -61,7 +63,7 @@ def interpreter():
 
 def prepare_environment(python):
     """Made anew when what it is made from changed."""
-    wanted = f"{python}\n{REQUIREMENTS.read_text()}"
+    wanted = "\n".join([str(python), *(file.read_text() for file in REQUIREMENTS)])
     stamp = ENVIRONMENT / "made_from"
     if stamp.exists() and stamp.read_text() == wanted:
         return
@@ -74,8 +76,7 @@ def prepare_environment(python):
         "--only-binary=:all:",
         "--retries=1",
         "--timeout=10",
-        "-r",
-        REQUIREMENTS,
+        *(option for file in REQUIREMENTS for option in ("-r", file)),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )
@@ -94,6 +95,8 @@ def main():
     environment = dict(
         os.environ, CMAKE_PREFIX_PATH=str(PREFIX), PYTHONDONTWRITEBYTECODE="1", ATTUNE_HOME=str(FOLDER / "home")
     )
+    # Kernels that tests compile are not the user's.
+    environment.setdefault("ATTUNE_CACHE", str(FOLDER / "kernels"))
     # Ops of modules, which no installed tree has.
     environment["ATTUNE_TEST_MODULES"] = str(BUILD / "toy_modules")
     environment["ATTUNE_TEST_APPLICATION"] = str(PACKAGE.parent / "tests/conformance/toys/packed_application.py")
@@ -119,9 +122,13 @@ def main():
         PACKAGE / "tests",
         "-t",
         PACKAGE / "tests",
+        "-p",
+        "test_torch*.py" if IS_PYPIS else "test*.py",
         cwd=FOLDER,
         env=environment,
     ).returncode
+    if IS_PYPIS:
+        sys.exit(failed)
     checked = (PYTHON, "-m", "mypy", "--config-file", PACKAGE / "pyproject.toml", "--cache-dir", FOLDER / "mypy")
     print(must(*checked, cwd=PACKAGE, env=environment))
     print(must(*checked, PACKAGE / "tests" / "typing_use.py", cwd=PACKAGE, env=environment))

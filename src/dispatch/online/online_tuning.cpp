@@ -108,6 +108,12 @@ OnlineTuning::OnlineTuning(OnlineOptions options)
 
 OnlineTuning::~OnlineTuning() { end(); }
 
+void OnlineTuning::tune_for(const DeviceInfo& device) {
+  if (!known_.empty() || device.num_units == options_.device.num_units) return;
+  options_.device = device;
+  queue_ = OnlineQueue(fs::absolute(options_.state), device);
+}
+
 void OnlineTuning::want(const Problem& normalised) {
   if (is_ended_ || process_ != ::getpid()) return;
   const FamilySpec* family = find_family(normalised.op());

@@ -30,7 +30,7 @@ OnlineProgram online_program();
 struct OnlineOptions {
   std::filesystem::path program;  ///< OnlineProgram::path.
   std::filesystem::path state;    ///< home_location(); passed to the program as ATTUNE_HOME.
-  DeviceInfo device;              ///< The device whose lookups missed the shapes.
+  DeviceInfo device;              ///< The device whose lookups will miss shapes, see OnlineTuning::tune_for().
   /// Time from the end of a program to the start of the next one, if shapes are left or it failed; doubled with each
   /// failure.
   std::chrono::milliseconds pause{30'000};
@@ -55,6 +55,8 @@ class OnlineTuning {
   OnlineTuning(const OnlineTuning&) = delete;
   OnlineTuning& operator=(const OnlineTuning&) = delete;
 
+  /// Replaces the device, which may have another thread limit, as long as no shape was added. No I/O.
+  void tune_for(const DeviceInfo& device);
   /// Adds a normalised shape that no row serves. A known shape costs one lookup. No I/O. Families that cannot be tuned
   /// are ignored.
   void want(const Problem& normalised);
@@ -83,8 +85,8 @@ class OnlineTuning {
   void forget_running() noexcept;
   void failed(const std::string& how, std::vector<std::string>& messages);
 
-  const OnlineOptions options_;
-  const OnlineQueue queue_;
+  OnlineOptions options_;
+  OnlineQueue queue_;
   const pid_t process_;  ///< Process that made this; differs in a child of fork().
   std::map<std::string, std::string> environment_;
   std::set<std::string> known_;                                ///< Keys of all shapes passed to want().

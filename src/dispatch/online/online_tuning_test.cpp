@@ -87,6 +87,22 @@ TEST_F(OnlineTuningTest, AWantedShapeIsQueuedAndTheProgramIsStartedForIt) {
   EXPECT_FALSE(queue().is_waiting());
 }
 
+TEST_F(OnlineTuningTest, TheDeviceIsThatOfTheFirstShape) {
+  auto online =
+      tuning("mkdir -p $Q; echo \"$@\" >$Q/../../words.new; mv $Q/../../words.new $Q/../../words; rm $Q/../*/*.csv\n");
+  DeviceInfo limited = device();
+  limited.kind = "host";
+  limited.num_units = 2;
+  online.tune_for(limited);
+  online.want(shape(3));
+  online.tune_for(device());
+  online.want(shape(4));
+  online.poll();
+  EXPECT_FALSE(queue().is_waiting());
+  poll_until(online, [&] { return !online.is_running(); });
+  EXPECT_EQ(word("words"), "online --device fake:0 --background --threads 2");
+}
+
 TEST_F(OnlineTuningTest, TheQueueHoldsEachShapeOnceWhoeverAddsIt) {
   auto one = tuning("exec sleep 5\n", milliseconds(60'000)), other = tuning("exec sleep 5\n", milliseconds(60'000));
   one.want(shape(3));

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+
+// What the package's own extension offers to torch_kernels.cpp, which is compiled on the user's machine against the
+// headers of the PyTorch that runs there. C++17 without any other header, because PyTorch's version decides the rest.
+namespace attune::python {
+
+/// Who computed a call and why. Attune's: routed, no_row. PyTorch's: all others. product_names() has the names.
+enum class Reason : int32_t {
+  routed,      ///< A row of a table served it.
+  no_row,      ///< Attune served it untuned.
+  dtype,       ///< Not of one type, or not fp32, bf16 or fp16.
+  shape,       ///< No product: sizes that do not fit, no elements, no matrix.
+  layout,      ///< Strides that no kernel reads and that are not worth a copy.
+  alignment,   ///< Weights or result at no multiple of 16 bytes.
+  addend,      ///< A matrix, or a scaled one, is added, not a bias.
+  no_family,   ///< An operator that tables have no family for, such as bmm.
+  no_library,  ///< No library of this machine supports the problem.
+  grad,        ///< A gradient is wanted, and PyTorch's function was replaced in Python.
+  context,     ///< Autocast, tracing, a subclass, a transform, or a parallel region of PyTorch.
+  count
+};
+
+/// A tensor on the host. `dims` < 0: there is none. Strides are in elements.
+struct TensorView {
+  void* data;
+  const int64_t* sizes;
+  const int64_t* strides;
+  int32_t dims;
+  int32_t dtype;  ///< Number of attune::DType; 0 (fp64): one that has no products here.
+};
+
+/// out[..., n] = x[..., k] · w (+ bias[n]).
+struct ProductCall {
+  TensorView x, w, bias, out;
+  bool w_is_kn;  ///< w has the shape (k, n), as for mm(); else (n, k), as for linear(). Its strides may say otherwise.
+};
+
+/// What to run. If `copies_x` or `copies_bias`, the caller passes a contiguous copy in its place.
+struct PreparedProduct {
+  int64_t m, n, k;
+  int32_t dtype;
+  uint32_t flags;  ///< attune::GemmKey::Flag
+  bool copies_x, copies_bias;
+};
+
+struct ProductAddresses {
+  void *x, *w, *bias, *out;  ///< `bias` is null without one.
+};
+
+/// Functions that any thread may call, with and without the GIL. They throw nothing.
+struct ProductFunctions {
+  /// Fills in `prepared` if Attune can take the call, and returns Reason::routed; else counts and returns why not.
+  Reason (*examine)(const ProductCall* call, PreparedProduct* prepared);
+  /// Runs on at most `threads` threads and counts who served it. `error`: null, or one sentence on what failed, valid
+  /// until the thread's next call. Nothing is written where PyTorch is to compute the call (Reason::no_library).
+  Reason (*run)(const PreparedProduct* prepared, const ProductAddresses* addresses, int32_t threads,
+                const char** error);
+  void (*count)(Reason reason);
+};
+
+}  // namespace attune::python

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+#include "torch_calls.h"
+
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "errors.h"
+#include "gil.h"
+#include "torch_product.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace attune::python {
+namespace {
+
+/// Address, number of DType, sizes, strides.
+using Description = std::tuple<uintptr_t, int, std::vector<int64_t>, std::vector<int64_t>>;
+
+void* pointer(uintptr_t address) { return reinterpret_cast<void*>(address); }
+
+TensorView view_of(const Description& tensor) {
+  const auto& [address, dtype, sizes, strides] = tensor;
+  if (sizes.size() != strides.size()) fail_value("a tensor has as many sizes as strides");
+  return {pointer(address), sizes.data(), strides.data(), static_cast<int32_t>(sizes.size()), dtype};
+}
+
+std::optional<PreparedProduct> examine_linear(const Description& x, const Description& w,
+                                              const std::optional<Description>& bias) {
+  const TensorView none{nullptr, nullptr, nullptr, -1, 0};
+  PreparedProduct prepared;
+  const ProductCall call{view_of(x), view_of(w), bias ? view_of(*bias) : none, none, false};
+  if (const Reason why = examine(call, prepared); why != Reason::routed) {
+    count(why);
+    return std::nullopt;
+  }
+  return prepared;
+}
+
+bool run_product(const PreparedProduct& prepared, uintptr_t x, uintptr_t w, uintptr_t bias, uintptr_t out,
+                 int threads) {
+  const GilRelease others_run;
+  return run(prepared, {pointer(x), pointer(w), pointer(bias), pointer(out)}, threads) != Reason::no_library;
+}
+
+void count_product(const std::string& reason) {
+  for (int32_t i = 0; i < static_cast<int32_t>(Reason::count); ++i) {
+    if (reason == name(static_cast<Reason>(i))) return count(static_cast<Reason>(i));
+  }
+  fail_value("no reason is named " + reason);
+}
+
+nb::dict all_counts() {
+  const auto now = product_counts();
+  nb::dict all;
+  for (size_t i = 0; i < now.size(); ++i) all[std::string(name(static_cast<Reason>(i))).c_str()] = now[i];
+  return all;
+}
+
+}  // namespace
+
+void add_torch_calls(nb::module_& module) {
+  nb::class_<PreparedProduct>(module, "PreparedProduct", "A product that Attune takes; see examine_linear.")
+      .def_ro("copies_x", &PreparedProduct::copies_x)
+      .def_ro("copies_bias", &PreparedProduct::copies_bias);
+  module.def("examine_linear", &examine_linear, "x"_a, "w"_a, "bias"_a.none(),
+             "Takes (address, number of DType, sizes, strides) of each; counts, and returns None, where PyTorch is to "
+             "compute the call.");
+  module.def("run_product", &run_product, "prepared"_a, "x"_a, "w"_a, "bias"_a, "out"_a, "threads"_a,
+             "Runs it on addresses (bias 0: none). Returns False where no library supports it.");
+  module.def("count_product", &count_product, "reason"_a);
+  module.def("product_counts", &all_counts);
+  module.def("product_functions", [] { return reinterpret_cast<uintptr_t>(&product_functions()); });
+}
+
+}  // namespace attune::python

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "product_interface.h"
+
+namespace attune::python {
+
+/// The one place that decides which of PyTorch's products Attune takes, whichever way they arrive: through PyTorch's
+/// dispatcher (torch_kernels.cpp) or a function replaced in Python. Returns Reason::routed and fills in `prepared`, or
+/// why PyTorch computes the call. No copy, no lock; counts nothing. Throws like Dispatcher::global().
+Reason examine(const ProductCall& call, PreparedProduct& prepared);
+
+/// Runs a prepared product on at most `threads` threads, which becomes the limit of the process's own dispatcher.
+/// Returns routed, no_row, or no_library where nothing was written and nothing is required of results. Counts what it
+/// returns. Throws like Dispatcher::run().
+Reason run(const PreparedProduct& prepared, const ProductAddresses& addresses, int threads);
+
+void count(Reason reason) noexcept;
+/// Calls of this process so far, by reason.
+std::array<uint64_t, static_cast<size_t>(Reason::count)> product_counts() noexcept;
+/// Names of the reasons, `no_row`.
+std::string_view name(Reason reason) noexcept;
+
+/// The functions above for kernels that are compiled elsewhere; lives as long as the process.
+const ProductFunctions& product_functions() noexcept;
+
+}  // namespace attune::python
