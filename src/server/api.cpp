@@ -19,7 +19,6 @@ namespace attune {
 namespace {
 
 using nlohmann::ordered_json;
-constexpr int64_t kMaxId = int64_t{1} << 53;  // JavaScript's numbers hold no larger ones exactly.
 constexpr size_t kMaxEntryBytes = 64 * 1024;
 constexpr size_t kMaxText = 500;
 
@@ -75,10 +74,10 @@ std::span<const ApiRoute> Api::routes() {
        "Decided problems",
        {{"text", "string", "in the problem, the winner or the device"},
         {"device", "string", "a device's key"},
-        {"verdict", "string", "faster, tie, baseline or required"},
+        {"verdict", "string", "only these", false, {"faster", "tie", "baseline", "required"}},
         {"run", "integer", "only those of a run"},
-        {"sort", "string", "at (default), ratio, us, seconds or problem"},
-        {"order", "string", "desc (default) or asc"},
+        {"sort", "string", "by what they are sorted", false, {"at", "ratio", "us", "seconds", "problem"}},
+        {"order", "string", "the largest first, or last", false, {"desc", "asc"}},
         {"after", "integer", "the id behind which to begin: the `next` of the page before"},
         kLimit}},
       {"/api/v1/problem",
@@ -112,8 +111,13 @@ std::optional<HttpAnswer> Api::answer(const HttpRequest& request) {
       return error_answer(400, fmt::format("{} has no parameter '{}'", route->path, shown(name)));
   }
   for (const ApiParameter& parameter : route->parameters) {
-    if (parameter.is_required && request.value(std::string(parameter.name)).empty())
+    const std::string_view value = request.value(std::string(parameter.name));
+    if (parameter.is_required && value.empty())
       return error_answer(400, fmt::format("{} needs the parameter '{}'", route->path, parameter.name));
+    if (!value.empty() && !parameter.values.empty() &&
+        std::ranges::find(parameter.values, value) == parameter.values.end())
+      return error_answer(400, fmt::format("{} must be one of {}, got '{}'", parameter.name,
+                                           fmt::join(parameter.values, ", "), shown(value)));
   }
   try {
     return answer_route(route->path, request);
@@ -158,21 +162,9 @@ HttpAnswer Api::results(const HttpRequest& request) {
   query.run = integer_value(request, "run", 0, 1, kMaxId);
   query.after_id = integer_value(request, "after", 0, 1, kMaxId);
   query.limit = static_cast<size_t>(integer_value(request, "limit", 100, 1, kMaxLimit));
-  if (const auto verdict = request.value("verdict"); !verdict.empty()) {
-    query.verdict = parse_verdict(verdict);
-    if (!query.verdict)
-      fail(ErrorCode::invalid_input, "verdict must be faster, tie, baseline or required, got '{}'", shown(verdict));
-  }
-  if (const auto sort = request.value("sort"); !sort.empty()) {
-    const auto order = parse_result_order(sort);
-    if (!order) fail(ErrorCode::invalid_input, "sort must be at, ratio, us, seconds or problem, got '{}'", shown(sort));
-    query.order = *order;
-  }
-  if (const auto order = request.value("order"); !order.empty()) {
-    if (order != "asc" && order != "desc")
-      fail(ErrorCode::invalid_input, "order must be asc or desc, got '{}'", shown(order));
-    query.is_ascending = order == "asc";
-  }
+  query.verdict = parse_verdict(request.value("verdict"));
+  query.order = parse_result_order(request.value("sort")).value_or(ResultOrder::id);
+  query.is_ascending = request.value("order") == "asc";
   const ResultPage page = watch_.page(query);
   ordered_json results = ordered_json::array();
   for (const ResultRow& row : page.rows) results.push_back(result_json(row));

@@ -9,6 +9,8 @@ namespace attune {
 struct ApiParameter {
   std::string_view name, type, help;  ///< `type`: integer or string.
   bool is_required = false;
+  std::vector<std::string_view> values =
+      {};  ///< All that it can be, the default one first; empty: anything of its type.
 };
 
 /// A path with its parameters, by which requests are checked and described.

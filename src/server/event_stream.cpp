@@ -80,7 +80,7 @@ class EventStream {
 HttpAnswer event_stream(const HttpRequest& request, ServedJournal& journal, const JournalWatch& watch) {
   HttpRequest asked = request;
   if (!request.last_event_id.empty()) asked.query["after"] = request.last_event_id;  // A client that comes back.
-  const int64_t after = integer_value(asked, "after", watch.state().newest_id, 0, int64_t{1} << 53);
+  const int64_t after = integer_value(asked, "after", watch.state().newest_id, 0, kMaxId);
   auto stream = std::make_shared<EventStream>(after, journal, watch);
   return {.type = "text/event-stream", .headers = {{"Cache-Control", "no-store"}}, .parts = [stream] {
             return stream->next();

@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "server/request_values.h"
+
 namespace attune {
 namespace {
 
@@ -11,7 +13,8 @@ using nlohmann::ordered_json;
 ordered_json parameter_json(const ApiParameter& parameter) {
   ordered_json schema = {{"type", parameter.type}};
   if (parameter.type == "integer") schema["minimum"] = parameter.name == "after" ? 0 : 1;
-  if (parameter.name == "limit") schema["maximum"] = 1000;
+  if (parameter.type == "integer") schema["maximum"] = parameter.name == "limit" ? kMaxLimit : kMaxId;
+  if (!parameter.values.empty()) schema["enum"] = parameter.values;
   return {{"name", parameter.name},
           {"in", "query"},
           {"required", parameter.is_required},

@@ -10,6 +10,8 @@ namespace attune {
 
 /// The most lines of a page.
 inline constexpr int64_t kMaxLimit = 1000;
+/// The largest id: JavaScript's numbers hold no larger ones exactly.
+inline constexpr int64_t kMaxId = int64_t{1} << 53;
 
 /// An integer of a request's query; `fallback` where it is left out. Throws invalid_input for another text and one
 /// out of the range.
