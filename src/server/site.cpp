@@ -69,6 +69,7 @@ HttpAnswer Site::answer_allowed(const HttpRequest& request) {
     }
   }
   if (auto data = api_.answer(request)) return *std::move(data);
+  if (!request.path.starts_with('/')) return error_answer(400, "a path begins with /");
   // Each page is the same file, which shows what its address names.
   const bool is_page = request.path == "/" || request.path.starts_with("/pages/");
   if (auto file = file_answer(is_page ? "index.html" : std::string_view(request.path).substr(1)))

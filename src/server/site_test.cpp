@@ -119,6 +119,8 @@ TEST_F(SiteTest, AWrongParameterIsASentence) {
   }
   EXPECT_EQ(ask("/api/v1/nothing").status, 404);
   EXPECT_EQ(ask("/../../etc/passwd").status, 404);
+  EXPECT_EQ(ask("").status, 400);
+  EXPECT_EQ(ask("*").status, 400);
   EXPECT_EQ(ask("/app.js").status, 200);
   EXPECT_EQ(ask("/pages/results").type, "text/html; charset=utf-8");
 }
