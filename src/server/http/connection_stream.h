@@ -28,6 +28,9 @@ class ConnectionStream final : public httplib::Stream {
   void get_local_ip_and_port(std::string&, int&) const override {}
   int socket() const override { return socket_; }
 
+  /// Whether the client has closed its side: nobody takes what would be written.
+  bool is_abandoned() const { return wait(POLLRDHUP | POLLHUP | POLLERR, std::chrono::milliseconds(0)); }
+
   bool must_close = false;  ///< No further request of this connection is read.
 
  private:

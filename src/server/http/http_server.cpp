@@ -153,6 +153,7 @@ struct HttpServer::State : httplib::Server {
     response.set_chunked_content_provider(
         made.type,
         [this, parts = std::move(made.parts)](size_t, httplib::DataSink& sink) {
+          if (current_->is_abandoned()) return false;
           const auto part = is_ended_ ? std::nullopt : parts();
           if (!part) {
             sink.done();

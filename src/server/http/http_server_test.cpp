@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "attune/error.h"
+#include "testing/becomes_true.h"
 
 namespace attune {
 namespace {
@@ -82,6 +83,11 @@ class HttpServerTest : public testing::Test {
     if (request.path == "/fails") throw std::runtime_error("a secret of the server");
     if (request.path == "/stream")
       return {.type = "text/event-stream", .parts = [] { return std::optional<std::string>("data: 1\n\n"); }};
+    if (request.path == "/quiet")
+      return {.type = "text/event-stream", .parts = [] {
+                std::this_thread::sleep_for(std::chrono::milliseconds(20));
+                return std::optional<std::string>("");
+              }};
     std::string body = request.method + " " + request.path;
     for (const auto& [name, value] : request.query) body += " " + name + "=" + value;
     for (const auto& [name, value] : request.form) body += " form " + name + "=" + value;
@@ -159,6 +165,16 @@ TEST_F(HttpServerTest, ConnectionsAndStreamsAreBounded) {
   EXPECT_THAT(Client(server_.port()).ask("GET /stream HTTP/1.1\r\nHost: h\r\n\r\n"), StartsWith("HTTP/1.1 503"));
   const Client one(server_.port()), two(server_.port()), three(server_.port());
   EXPECT_THAT(Client(server_.port()).receive("<closed>"), StartsWith("HTTP/1.1 503"));
+}
+
+TEST_F(HttpServerTest, AStreamWhoseClientLeavesMakesRoom) {
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(becomes_true([&] {
+      const Client stream(server_.port());
+      stream.send("GET /quiet HTTP/1.1\r\nHost: h\r\n\r\n");
+      return stream.receive("\r\n\r\n").starts_with("HTTP/1.1 200");
+    })) << i;
+  }
 }
 
 TEST_F(HttpServerTest, APortThatIsTakenIsAnError) {

@@ -197,7 +197,10 @@ function follow() {
   const events = new EventSource("/events");
   let waits = false;
   events.onopen = () => { live.textContent = "live"; };
-  events.onerror = () => { live.textContent = "not connected"; };
+  events.onerror = () => {
+    live.textContent = "not connected";
+    if (events.readyState === EventSource.CLOSED) setTimeout(follow, 5000);  // Refused: a browser itself comes back only when it was cut off.
+  };
   events.addEventListener("replaced", () => location.reload());
   events.onmessage = () => {
     if (waits) return;

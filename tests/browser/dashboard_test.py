@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: MIT
+"""The pages of `attune serve` in a browser: light, dark, on a phone, by keyboard, beside a run; axe-core finds nothing wrong."""
+import os
+import pathlib
+import re
+import time
+import urllib.parse
+
+import story
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import sync_playwright
+from story import FAKE
+
+SHOTS = pathlib.Path(os.environ["ATTUNE_SHOTS"])
+WCAG_AA = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}}
+SIZES = "M,N,K,dtype\n" + "".join(f"{m},{n},64,fp32\n" for m in range(1, 5) for n in (32, 48))
+
+
+class Dashboard(story.Story):
+    @classmethod
+    def setUpClass(cls):
+        cls.playwright = sync_playwright().start()
+        cls.browser = cls.playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.close()
+        cls.playwright.stop()
+
+    def setUp(self):
+        super().setUp()
+        self.put("shapes.csv", SIZES)
+        self.attune("tune", "-i", "shapes.csv", "-o", "t.csv", *FAKE)
+        output = self.work / "served"
+        with open(output, "wb") as file:
+            self.start("serve", "--listen", "127.0.0.1:0", stdout=file)
+        end = time.monotonic() + 20
+        while not (said := re.match(r"(http://[^/]+)/ shows", output.read_text())):
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.02)
+        self.url = said.group(1)
+
+    def page(self, path, scheme="light", width=1280):
+        """An open page; what it complains about and what it loads from elsewhere is kept in `self.complaints`."""
+        context = self.browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 800})
+        page = context.new_page()
+        self.complaints = []
+        page.on("console", lambda message: self.complaints.append(message.text))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("request", lambda request: None if request.url.startswith((self.url, "data:")) else self.complaints.append(request.url))
+        page.goto(self.url + path)
+        page.wait_for_selector("h1")
+        return page
+
+    def paths(self):
+        page = self.page("/pages/results")
+        page.wait_for_selector("tbody a")
+        problem = page.locator("tbody a").first.get_attribute("href")
+        return {"runs": "/", "run": "/pages/run?run=1", "results": "/pages/results", "problem": problem, "devices": "/pages/devices"}
+
+    def test_light_dark_and_phone(self):
+        for name, path in self.paths().items():
+            for scheme, width in (("light", 1280), ("dark", 1280), ("light", 360), ("dark", 360)):
+                with self.subTest(f"{name} {scheme} {width}"):
+                    page = self.page(path, scheme, width)
+                    self.assertLessEqual(page.evaluate("document.documentElement.scrollWidth"), width)
+                    found = Axe().run(page, options=WCAG_AA)
+                    self.assertEqual(found.violations_count, 0, found.generate_report())
+                    page.screenshot(path=SHOTS / f"{name}-{scheme}-{width}.png")
+                    self.assertEqual(self.complaints, [])
+                    page.context.close()
+
+    def test_a_result_appears_within_a_second_of_its_commit(self):
+        page = self.page("/pages/results")
+        page.wait_for_function("document.getElementById('live').textContent === 'live'")
+        self.assertEqual(page.locator("tbody tr").count(), 8)
+        self.put("one.csv", "M,N,K,dtype\n77,64,64,fp32\n")
+        self.attune("tune", "-i", "one.csv", "-o", "t.csv", *FAKE)
+        began = time.monotonic()
+        page.wait_for_selector("tbody tr:nth-child(9)", timeout=5000)
+        self.assertLess(time.monotonic() - began, 2, "0.5 s until it is seen, 0.4 s until it is shown, and a busy machine")
+        self.assertIn("m=77", page.text_content("tbody tr:first-child"))
+
+    def test_results_are_sorted_filtered_and_lead_to_their_story(self):
+        page = self.page("/pages/results")
+        page.locator("thead button", has_text="speed-up").click()
+        page.wait_for_url("**sort=ratio**")
+        page.wait_for_selector("th[aria-sort=descending]")
+        ratios = [float(text.rstrip("×")) for text in page.locator("tbody td:nth-child(2)").all_text_contents()]
+        self.assertEqual(ratios, sorted(ratios, reverse=True))
+        page.fill("input[name=text]", "m=3 n=48")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**text=m**")
+        page.wait_for_selector("tbody tr")
+        self.assertEqual(page.locator("tbody tr").count(), 1)
+        page.click("tbody a")
+        page.wait_for_selector("text=Candidates")
+        self.assertIn("won", page.text_content("table"))
+        self.assertGreater(page.evaluate("document.querySelector('canvas').toDataURL().length"), 5000, "an empty chart")
+
+    def test_the_keyboard_reaches_everything(self):
+        page = self.page("/pages/results")
+        page.wait_for_selector("tbody a")
+        page.keyboard.press("Tab")
+        self.assertEqual(page.evaluate("document.activeElement.className"), "skip")
+        reached = set()
+        for _ in range(40):
+            page.keyboard.press("Tab")
+            reached.add(page.evaluate("document.activeElement.tagName"))
+        self.assertLessEqual({"A", "INPUT", "SELECT", "BUTTON", "DIV"}, reached)
+
+    def test_texts_of_the_journal_are_texts(self):
+        page = self.page("/pages/problem?" + urllib.parse.urlencode({"key": "gemm_a16w16 m=<img/src=x/onerror=alert(1)>"}))
+        self.assertEqual(page.locator("main img").count(), 0)
+        self.assertIn("cannot be shown", page.text_content("h1"))
+
+
+if __name__ == "__main__":
+    story.main()
