@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "process/process_limits.h"
@@ -23,5 +24,13 @@ struct ChildCommand {
                     ///< cgroup.
   ProcessLimits limits;
 };
+
+/// The folders in which programs are looked for: $PATH, else the system's own.
+std::string program_search_path();
+/// Whether the file is a program that this user may run.
+bool is_runnable_program(const std::filesystem::path& file);
+/// Absolute path of a program in one of these folders, as a ChildCommand needs it; empty: there is none. Folders with
+/// relative names are passed over.
+std::filesystem::path find_on_path(std::string_view name);
 
 }  // namespace attune

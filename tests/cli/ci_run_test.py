@@ -2,8 +2,11 @@
 """`attune ci run`: families tuned, published and compared with what they were; interrupted, and gone on with."""
 import json
 import os
+import shutil
 import signal
+import subprocess
 import time
+import unittest
 
 import story
 from tables_test import HEADER, REST, TUNED, Tables
@@ -117,6 +120,77 @@ class Changes(CiRun):
         self.assertEqual(self.results("faster")["counts"]["faster"], 1)
 
 
+class Only(CiRun):
+    OLD, NEW = "1,40,40", "2,24,32"
+
+    def git(self, *arguments):
+        identity = ("-c", "user.name=x", "-c", "user.email=x", "-c", "commit.gpgsign=false", "-c", "init.defaultBranch=main")
+        subprocess.run(["git", *identity, *arguments], cwd=self.work, check=True, capture_output=True, env=self.environment())
+
+    def commit(self, name):
+        self.git("add", "-A", "configs")
+        self.git("commit", "-q", "--allow-empty", "-m", name)
+
+    def tuned(self, folder="ci-results"):
+        """The shapes that a run was about, as M,N,K."""
+        return [one["problem"].split(" dtype")[0].replace("gemm_a16w16 m=", "").replace(" n=", ",").replace(" k=", ",")
+                for family in self.results(folder)["families"] for one in family["shapes"]]
+
+    @unittest.skipUnless(shutil.which("git"), "git is not installed")
+    def test_changed_shapes_are_those_that_the_list_did_not_have_at_the_merge_base_or_a_commit(self):
+        self.shapes(self.OLD)
+        self.git("init", "-q")
+        self.commit("main")
+        self.git("checkout", "-q", "-b", "branch")
+        self.shapes(self.NEW, self.OLD)  # The order is no change.
+        self.commit("a shape")
+        self.ci("--only", "changed")
+        self.assertEqual(self.tuned(), [self.NEW])
+        self.assertEqual([row["M"] for row in self.rows("configs/" + TUNED)], ["2"])
+        self.assertEqual(self.rows("ci-results/chosen/bf16_untuned_gemm.csv")[0]["M"], "2")
+        # Since the last commit there is none: nothing is tuned, and that is no failure.
+        self.ci("--only", "changed", "--since", "HEAD", "-o", "none")
+        self.assertEqual((self.tuned("none"), self.results("none")["status"]), ([], 0))
+        self.ci("--only", "changed,stale", "--since", "HEAD", "-o", "both")  # Of OLD there is no row.
+        self.assertEqual(self.tuned("both"), [self.OLD])
+        for since, says in (("--upload-pack=x", "neither begin"), ("-n", "neither begin"), ("HEAD x", "nor hold blanks"),
+                            ("HEAD\n", "nor hold blanks"), ("no-such-branch", "no commit"), ("$(touch", "no commit")):
+            self.refuses("--only", "changed", f"--since={since}", "--config-dir", "configs", says=says)
+
+    def test_stale_shapes_are_those_without_a_row_and_those_whose_row_is_void(self):
+        sizes = ("256,32,16", "250,32,16", "251,32,16", "2,24,32")
+        self.shapes(*sizes)
+        void = SLOW.replace("@1", "@0")
+        self.table("configs/" + TUNED, self.row(sizes[0], 5, kernel=SLOW), self.row(sizes[2], 5, kernel=void))
+        self.ci("--only", "stale")
+        # 250 is served by the row of 256, which stands in for 251, too.
+        self.assertEqual(self.tuned(), [sizes[2], sizes[3]])
+        self.assertEqual(sorted(row["M"] for row in self.rows("configs/" + TUNED)), ["2", "251", "256"])
+        self.ci("--only", "stale")
+        self.assertEqual((self.tuned(), self.results()["inputs"]["only"]), ([], "stale"))
+
+    def test_bad_input(self):
+        self.shapes(self.OLD)
+        where = ("--config-dir", "configs")
+        self.refuses(*where, "--only", "new", says="changed, stale or both")
+        self.refuses(*where, "--only", "stale", "--since", "HEAD", says="--since needs --only changed")
+        self.refuses(*where, "--since", "HEAD", says="--only takes")
+        if shutil.which("git"):
+            self.refuses(*where, "--only", "changed", says="in no git repository")
+        self.where["PATH"] = str(self.work)
+        self.refuses(*where, "--only", "changed", says="no git on PATH")
+
+
+class Devices(CiRun):
+    def test_several_equal_devices_tune_and_the_first_one_compares(self):
+        self.shapes("256,32,16", "1,40,40")
+        self.table("configs/" + TUNED, self.row("256,32,16", 5, kernel=SLOW))
+        self.ci(given="--devices fake:0,fake:1 --quiet-wait 0 --all")
+        family, = self.results()["families"]
+        self.assertEqual((family["device"], family["done"]), ("fake/4", True))
+        self.assertEqual([one["verdict"] for one in family["shapes"]][0], "faster")
+
+
 class Failures(CiRun):
     def test_a_table_or_list_that_cannot_be_read_is_named_and_left_as_it_is(self):
         self.shapes("1,40,40")
@@ -173,7 +247,7 @@ class Interrupts(CiRun):
         for part in (0.2, 0.5, 0.8):
             with self.subTest(part):
                 for folder in (self.home, self.work):
-                    story.shutil.rmtree(folder)
+                    shutil.rmtree(folder)
                 os.makedirs(self.work / "configs")
                 self.shapes(*self.SIZES)
                 running = self.start("ci", "run", "--config-dir", "configs", "--arguments", FAKE_ARGUMENTS)
@@ -196,7 +270,7 @@ class Interrupts(CiRun):
                              ("after: ", signal.SIGTERM)):
             with self.subTest(said):
                 for folder in (self.home, self.work / "ci-results"):
-                    story.shutil.rmtree(folder)
+                    shutil.rmtree(folder)
                 self.table("configs/" + TUNED, *slow)
                 running = self.start(*command)
                 log = self.work / "ci-results" / "log.txt"
@@ -246,7 +320,7 @@ class BadInput(CiRun):
                             ("--budget soon", "soon"), ("--help", "ask for help"), ("-i x.csv", "--untune_file"),
                             ("-o x.csv", "--tune_file"), ("--json", "--json"), ("-m 3", "a size"),
                             ("--threads 1,2", "one number"), ("--tp 8", "--model_dir"), ("--devices fake:9", "fake:9"),
-                            ("--devices fake:0,fake:1", "one device"), ("--act nothing", "nothing")):
+                            ("--devices cpu:0,cpu:1", "one device"), ("--act nothing", "nothing")):
             with self.subTest(given):
                 self.refuses("--arguments", given, says=says)
 

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -15,7 +16,9 @@
 #include "cli/flags/value_checks.h"
 #include "pipeline/run/argument_text.h"
 #include "pipeline/run/chosen_families.h"
+#include "pipeline/run/git_history.h"
 #include "pipeline/run/pipeline_run.h"
+#include "pipeline/run/shape_choice.h"
 #include "store/journal.h"
 
 namespace attune {
@@ -24,7 +27,7 @@ namespace {
 using nlohmann::ordered_json;
 
 struct CiRunOptions {
-  std::string shapes, arguments, config_dir, folder = "ci-results", journal;
+  std::string shapes, arguments, only, since, config_dir, folder = "ci-results", journal;
   double max_regression_pct = 2;
   bool json = false;
 };
@@ -33,6 +36,24 @@ std::filesystem::path config_dir_of(const CiRunOptions& options) {
   if (!options.config_dir.empty()) return options.config_dir;
   check_access(config_location());
   return config_location().path;
+}
+
+/// Leaves of each list the shapes that `--only` wants. A list or table that cannot be read is its family's failure,
+/// later.
+void choose_shapes(const CiRunOptions& options, const std::filesystem::path& config_dir, std::vector<FamilyRun>& runs) {
+  const ShapeChoice choice = parse_shape_choice(options.only, options.since);
+  if (choice.is_of_all()) return;
+  std::optional<GitHistory> history;
+  if (choice.changed) history.emplace(config_dir, choice.since);
+  for (FamilyRun& run : runs) {
+    StaleCheck is_stale;
+    if (choice.stale) is_stale = [&](const std::vector<Problem>& all) { return stale_shapes(run, config_dir, all); };
+    try {
+      run.chosen_rows = chosen_rows(*run.family, run.tune.input, history ? &*history : nullptr, is_stale).value_or("");
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::invalid_input) throw;
+    }
+  }
 }
 
 /// Everything that can be wrong with the inputs is found here, before anything is written.
@@ -45,10 +66,11 @@ std::vector<FamilyRun> family_runs(const CiRunOptions& options, const std::files
     FamilyRun run{one.family, tune_arguments(*one.family, one.shapes, config_dir, arguments)};
     if (!options.journal.empty()) run.tune.journal = options.journal;
     run.tune.variables = variables;
-    static_cast<void>(device_of(run));
+    static_cast<void>(measuring_device(run));
     check_output(config_dir / one.family->default_file);
     runs.push_back(std::move(run));
   }
+  choose_shapes(options, config_dir, runs);
   const std::filesystem::path journal = journal_file(runs.front().tune.journal);
   // A journal that is not there yet is not made before all is known to be right.
   if (std::filesystem::exists(std::filesystem::symlink_status(journal))) static_cast<void>(open_sql_journal(journal));
@@ -62,6 +84,8 @@ ordered_json inputs_of(const CiRunOptions& options, const std::filesystem::path&
   for (const FamilyRun& run : runs) families.push_back(run.family->op);
   return {{"shapes", families},
           {"arguments", split_arguments(options.arguments)},
+          {"only", options.only},
+          {"since", options.since},
           {"config_dir", std::filesystem::absolute(config_dir).lexically_normal().string()},
           {"max_regression_pct", options.max_regression_pct}};
 }
@@ -90,6 +114,11 @@ void add_ci_run_flags(CLI::App& command, std::function<int()>& chosen) {
                      "Flags of `attune tune` for every family, in one text: \"--budget 10m --max-m 64\". Quotes keep "
                      "blanks; no shell reads it");
   for (const char* flag : {"--shapes", "--arguments"}) command.get_option(flag)->type_name(kTextOrNothing);
+  command.add_option("--only", options->only,
+                     "Shapes to tune of each list: changed (since the merge base with the upstream or main branch, or "
+                     "--since), stale (no row serves them, or its versions are void), or both with a comma");
+  command.add_option("--since", options->since,
+                     "Commit since which --only changed looks, such as that of the last run");
   command.add_option(
       "--config-dir", options->config_dir,
       "Folder of the families' lists of shapes and tables, which are written; default: the configuration "

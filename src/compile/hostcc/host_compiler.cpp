@@ -23,31 +23,11 @@ namespace fs = std::filesystem;
 
 constexpr Milliseconds kVersionDeadline{10'000};
 
-std::string search_path() {
-  const char* path = variable_or_null("PATH");
-  return path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin";
-}
-
-bool can_run(const fs::path& file) {
-  struct stat status {};
-  return ::stat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode) && ::access(file.c_str(), X_OK) == 0;
-}
-
-fs::path find_on_path(std::string_view name) {
-  const std::string path = search_path();
-  for (const std::string_view folder : split(path, ':')) {
-    if (!folder.starts_with('/')) continue;
-    fs::path file = fs::path(folder) / name;
-    if (can_run(file)) return file;
-  }
-  return {};
-}
-
 fs::path find_program() {
   if (const char* wanted = variable_or_null("ATTUNE_CC")) {
     const bool is_name = std::string_view(wanted).find('/') == std::string_view::npos;
     fs::path file = is_name ? find_on_path(wanted) : fs::absolute(wanted);
-    if (file.empty() || !can_run(file))
+    if (file.empty() || !is_runnable_program(file))
       fail(ErrorCode::unavailable, "ATTUNE_CC does not name an executable program, set it to a C compiler: '{}'",
            wanted);
     return file;
@@ -60,7 +40,7 @@ fs::path find_program() {
 
 /// LC_ALL=C: compiler_failure parses the errors.
 std::map<std::string, std::string> environment_in(const fs::path& temporary) {
-  return {{"PATH", search_path()}, {"LC_ALL", "C"}, {"TMPDIR", temporary.string()}};
+  return {{"PATH", program_search_path()}, {"LC_ALL", "C"}, {"TMPDIR", temporary.string()}};
 }
 
 std::string ask_version(const fs::path& program) {

@@ -9,10 +9,12 @@
 
 #include "base/error.h"
 #include "base/line_output.h"
+#include "base/text.h"
 #include "campaign/devices/open_devices.h"
 #include "campaign/interrupt.h"
 #include "campaign/journal_run.h"
 #include "core/turn.h"
+#include "device/device_kind.h"
 #include "device/devices.h"
 #include "dispatch/table/wanted_requirement.h"
 #include "formats/csv/architectures.h"
@@ -21,6 +23,8 @@
 #include "pipeline/run/shape_json.h"
 #include "pipeline/shape_times.h"
 #include "pipeline/table_validation.h"
+#include "tables/captured_sources.h"
+#include "tables/coverage.h"
 
 namespace attune {
 namespace {
@@ -54,13 +58,20 @@ struct OpenFamily {
   Environment environment;
 };
 
-/// The one device that the run names, or its lists imply, with the thread limit that the run names. Throws
-/// invalid_input for several.
+/// The choice of measuring_device().
 DeviceChoice chosen_device(const FamilyRun& run) {
-  check_is_one_device(run.tune.devices);
   DeviceChoice choice = run.tune.devices;
   if (!run.tune.thread_limits.empty()) choice.threads = run.tune.thread_limits.front();
-  choice.ids = device_id(choice, architectures_in(run.tune.input));
+  const size_t end = choice.ids.find(',');
+  if (end == std::string::npos) {
+    choice.ids = device_id(choice, architectures_in(run.tune.input));
+    return choice;
+  }
+  const std::string all = std::exchange(choice.ids, std::string(trim(choice.ids.substr(0, end))));
+  if (device_kind(find_device(choice).kind).numbers == DeviceNumbers::core_parts)
+    fail(ErrorCode::invalid_input,
+         "a run compares on one device, and a part of the host's cores has other rows than all: give one, got '{}'",
+         all);
   return choice;
 }
 
@@ -114,7 +125,25 @@ constexpr const char *kServed = "before", *kCompared = "after";
 
 }  // namespace
 
-std::string device_of(const FamilyRun& run) { return find_device(chosen_device(run)).id; }
+DeviceInfo measuring_device(const FamilyRun& run) { return find_device(chosen_device(run)); }
+
+std::vector<bool> stale_shapes(const FamilyRun& run, const fs::path& config_dir, const std::vector<Problem>& shapes) {
+  const TableSet set = table_set(run, config_dir);
+  const DeviceInfo device = measuring_device(run);
+  const TableLookup lookup(set, device);
+  std::vector<bool> stale;
+  for (const Problem& shape : shapes) {
+    const Problem problem = as_looked_up(shape, device);
+    const LookupResult found = lookup.find(
+        problem, [&](const Candidate& candidate) { return why_not_here(candidate, problem, device, registry()); });
+    // The row of the shape itself may be void while that of a larger one stands in.
+    const auto is_void = [](const LookupStep& step) {
+      return step.match == Match::exact && step.row != nullptr && !step.remark.empty();
+    };
+    stale.push_back(found.match == Match::fallback || std::ranges::any_of(found.steps, is_void));
+  }
+  return stale;
+}
 
 std::vector<Finding> validate_tables(const FamilySpec& family, const fs::path& config_dir) {
   const RuntimeTables read = readable_tables(family, config_dir);

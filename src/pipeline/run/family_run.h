@@ -2,6 +2,7 @@
 #pragma once
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,9 @@ namespace attune {
 struct FamilyRun {
   const FamilySpec* family = nullptr;
   TuneOptions tune;
+  /// A list of the chosen rows, as text, which takes the place of the input; empty: none is chosen, and nothing is
+  /// tuned or measured. Nothing: all rows are.
+  std::optional<std::string> chosen_rows;
 };
 
 // The steps of a run for one family. Each throws invalid_input with the file and the line for a table or list that
@@ -47,7 +51,14 @@ struct TablesOfRun {
 std::vector<ShapeChange> compare_tables(const FamilyRun& run, const TablesOfRun& tables, const ChangeOptions& change,
                                         MeasuredShapes& measured);
 
-/// The id of the one device on which a family is measured. Throws invalid_input for several, and for an unknown one.
-std::string device_of(const FamilyRun& run);
+/// The device on which a family is measured: the one that the run names, or its lists imply, and the first of several
+/// equal ones, which tune together. Throws invalid_input for an unknown one, and for several parts of a host, because a
+/// part has other rows than the whole.
+DeviceInfo measuring_device(const FamilyRun& run);
+
+/// Which of the shapes no row of the configuration folder's tables serves on that device, or one whose kernel cannot
+/// run there, as `attune coverage` has it. Runs nothing. Throws like validate_tables().
+std::vector<bool> stale_shapes(const FamilyRun& run, const std::filesystem::path& config_dir,
+                               const std::vector<Problem>& shapes);
 
 }  // namespace attune

@@ -49,6 +49,7 @@ class FamilySteps {
       : run_(std::move(run)), folder_(folder), change_(change), log_(log), measured_(measured) {
     result_.family = run_.family;
     run_.tune.own_after = folder.journal_entry();
+    if (run_.chosen_rows) run_.tune.input = folder.chosen_list(*run_.family).string();
   }
 
   FamilyResult take() {
@@ -65,6 +66,12 @@ class FamilySteps {
 
  private:
   void go() {
+    std::error_code missing;
+    if (run_.chosen_rows && !std::filesystem::exists(run_.tune.input, missing)) {
+      say("no shape is chosen");
+      result_.is_done = true;
+      return;
+    }
     validate();
     if (is_interrupted()) return;
     time();
@@ -200,7 +207,11 @@ RunResults run_pipeline(const std::vector<FamilyRun>& families, RunFolder& folde
   const InterruptHandler handler;
   std::vector<const FamilySpec*> all;
   for (const FamilyRun& run : families) all.push_back(run.family);
-  folder.begin(all, newest_entry(families.front().tune.journal));
+  folder.begin(all, newest_entry(families.front().tune.journal), [&] {
+    for (const FamilyRun& run : families) {
+      if (run.chosen_rows && !run.chosen_rows->empty()) folder.keep_chosen(*run.family, *run.chosen_rows);
+    }
+  });
   RunResults results;
   {
     const OutputLog log(folder.file(RunFolder::kLog));

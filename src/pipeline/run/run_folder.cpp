@@ -32,7 +32,7 @@ void copy_tables(const FamilySpec& family, const fs::path& from, const fs::path&
   for (const fs::path& file : table_files_in(family, from)) copy_below(file, from, to);
 }
 
-constexpr const char* kLocked = "run";
+constexpr const char *kLocked = "run", *kChosen = "chosen";
 
 /// Whether nothing is there, but for the lock of a call that was killed before it wrote anything else.
 bool is_free(const fs::path& folder) {
@@ -85,7 +85,8 @@ void RunFolder::look() {
          shown_path(folder_));
 }
 
-void RunFolder::begin(std::span<const FamilySpec* const> families, int64_t journal_entry) {
+void RunFolder::begin(std::span<const FamilySpec* const> families, int64_t journal_entry,
+                      const std::function<void()>& choose) {
   std::error_code failed;
   fs::create_directories(folder_, failed);
   take(lock_, folder_);
@@ -93,10 +94,21 @@ void RunFolder::begin(std::span<const FamilySpec* const> families, int64_t journ
   if (is_resumed_) return;
   write_ending(run_ending::begun);
   for (const char* name : {kBefore, kAfter, kSummary, kLog, kMeasured, kDiff}) fs::remove(file(name), failed);
-  for (const fs::path& own : {folder_ / "configs", old_tables()}) fs::remove_all(own, failed);
+  for (const fs::path& own : {folder_ / "configs", old_tables(), folder_ / kChosen}) fs::remove_all(own, failed);
   for (const FamilySpec* family : families) copy_tables(*family, config_dir_, old_tables());
+  if (choose) choose();
   write(kBegan, {{"version", 1}, {"journal_entry", journal_entry}});
   write_ending(run_ending::running);
+}
+
+fs::path RunFolder::chosen_list(const FamilySpec& family) const {
+  return folder_ / kChosen / untuned_file_name(family);
+}
+
+void RunFolder::keep_chosen(const FamilySpec& family, const std::string& rows) const {
+  std::error_code failed;
+  fs::create_directories(folder_ / kChosen, failed);
+  write_file_atomically(chosen_list(family), rows);
 }
 
 int64_t RunFolder::journal_entry() const {

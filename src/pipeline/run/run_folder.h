@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
@@ -30,12 +31,17 @@ class RunFolder {
   bool is_resumed() const noexcept { return is_resumed_; }
   /// Makes the folder and locks it for the life of this object; keeps the tables of the families as they are, unless an
   /// earlier call of the run did. What is left of a finished run is removed. `journal_entry`: the newest one as it is
-  /// now. Throws timeout if another run has the lock, what the constructor throws if the folder has changed since, and
-  /// io.
-  void begin(std::span<const FamilySpec* const> families, int64_t journal_entry);
+  /// now. `choose`: keeps the lists of chosen shapes of a run that begins. Throws timeout if another run has the lock,
+  /// what the constructor throws if the folder has changed since, and io.
+  void begin(std::span<const FamilySpec* const> families, int64_t journal_entry,
+             const std::function<void()>& choose = {});
   /// The newest entry of the journal (Stamp::id) when the run began: what is behind it may be the run's own. Requires:
   /// begin().
   int64_t journal_entry() const;
+
+  /// A family's list of the chosen shapes, which stays as it was when the run began: tuning changes what is stale.
+  std::filesystem::path chosen_list(const FamilySpec& family) const;
+  void keep_chosen(const FamilySpec& family, const std::string& rows) const;
 
   std::filesystem::path file(const char* name) const { return folder_ / name; }
   const std::filesystem::path& config_dir() const noexcept { return config_dir_; }
