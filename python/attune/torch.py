@@ -37,7 +37,8 @@ _original: Any = None
 
 
 def patch(way: str | None = None) -> None:
-    """Routes products of host tensors through Attune, in all threads: linear layers, mm and addmm, whoever calls them.
+    """Routes products of host tensors through Attune, in all threads: linear layers, mm, mv and addmm, whoever calls
+    them.
 
     way  "dispatcher": kernels at PyTorch's dispatcher, compiled at the first use on a machine, which takes seconds.
          "python": torch.nn.functional.linear is replaced, which only its callers in Python meet, without gradients.

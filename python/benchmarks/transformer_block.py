@@ -86,6 +86,7 @@ def run(options, folder):
     dtype, tolerance = DTYPES[options.dtype]
     torch.manual_seed(1)
     block, x = Block(options.width).to(dtype).eval(), torch.rand(1, options.tokens, options.width).to(dtype)
+    torch.set_num_threads(options.threads)  # Shapes are captured, and tuned, for the threads of their calls.
     wanted = block(x)
     attune.torch.patch()
     with attune.capture(folder / "captures") as shapes:

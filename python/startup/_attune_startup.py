@@ -21,7 +21,8 @@ def patch():
         if wanted not in WAYS:
             raise ValueError(f"ATTUNE_TORCH expects 1, dispatcher or python: '{wanted}'")
         # The process's dispatcher reads it at its first call.
-        os.environ.setdefault("ATTUNE_ONLINE_TUNING", "1")
+        if not os.environ.get("ATTUNE_REQUIRE"):  # Rows that online tuning finds state no requirement.
+            os.environ.setdefault("ATTUNE_ONLINE_TUNING", "1")
         import attune.torch
 
         attune.torch.patch(WAYS[wanted])

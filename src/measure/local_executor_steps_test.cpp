@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "testing/local_executor_fixture.h"
+#include "measure/local_executor_test.h"
 
 namespace attune {
 namespace {

@@ -56,7 +56,10 @@ AccessRule::AccessRule(const ListenAddress& address, std::vector<std::string> al
     : port_(address.port), hosts_(std::move(allow_hosts)), token_(std::move(token)) {
   if (!address.is_loopback() && !token_)
     fail(ErrorCode::invalid_input, "{} is reached from other machines, protect it with --token-file", address.text());
-  for (std::string& host : hosts_) host = to_lower(host);
+  for (std::string& host : hosts_) {
+    static_cast<void>(parse_listen_address(host));  // Throws for what is no name.
+    host = to_lower(host);
+  }
   hosts_.push_back(to_lower(address.text()));
   if (address.is_loopback()) {
     for (const char* host : {"127.0.0.1", "localhost", "[::1]"}) hosts_.push_back(fmt::format("{}:{}", host, port_));

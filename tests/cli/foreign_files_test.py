@@ -41,6 +41,7 @@ COMMANDS = {
     "paths": ["paths"],
     "quarantine": None, "quarantine list": ["quarantine", "list"], "quarantine clear": ["quarantine", "clear"],
     "status": ["status"],
+    "serve": ["serve", "--listen", "127.0.0.1:0"],  # Whatever it takes, it goes on: each option more must be refused.
     "online": ["online", "--device", "fake:0"],
     "worker": None,  # Speaks on descriptors that its parent hands it.
     "compile-worker": None,  # The same.
@@ -59,6 +60,7 @@ INSTEAD = {
     ("bench", "--op"): ["bench", "-i", "shapes.csv", *FAKE], ("ci validate", "tables"): ["ci", "validate"],
     ("ci compare", "before"): ["ci", "compare", *FAKE], ("ci compare", "after"): ["ci", "compare", *FAKE, "t.csv"],
     ("ci run", "--config-dir"): ["ci", "run", "--arguments", CI_ARGUMENTS], ("ci run", "--arguments"): ["ci", "run", "--config-dir", "configs"],
+    ("serve", "--listen"): ["serve"],
     ("list", "--device-info"): ["list", "candidates", PROBLEM, "--devices", "fake:0"],
     ("diff", "before"): ["diff"], ("diff", "after"): ["diff", "t.csv"], ("check", "table"): ["check"],
     ("capture show", "sources"): ["capture", "show"], ("capture clear", "folder"): ["capture", "clear"],

@@ -17,6 +17,7 @@
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/linear_native.h>
 #include <ATen/ops/mm_cpu_dispatch.h>
+#include <ATen/ops/mv_compositeexplicitautograd_dispatch.h>
 #include <ATen/ops/relu.h>
 #include <torch/library.h>
 
@@ -140,6 +141,12 @@ at::Tensor& mm_out(const at::Tensor& x, const at::Tensor& w, at::Tensor& out) {
   return x.dim() == 2 && serve({x, w, nullptr, out, true}) ? out : at::cpu::mm_outf(x, w, out);
 }
 
+/// One row: what a linear layer of a vector consists of.
+at::Tensor mv(const at::Tensor& w, const at::Tensor& x) {
+  at::Tensor out;
+  return x.dim() == 1 && serve({x, w, nullptr, out, false}) ? out : at::compositeexplicitautograd::mv(w, x);
+}
+
 at::Tensor addmm(const at::Tensor& self, const at::Tensor& x, const at::Tensor& w, const at::Scalar& beta,
                  const at::Scalar& alpha) {
   at::Tensor out;
@@ -211,6 +218,7 @@ class Registration {
     cpu_.impl("linear", TORCH_FN(linear));
     cpu_.impl("mm", TORCH_FN(mm));
     cpu_.impl("mm.out", TORCH_FN(mm_out));
+    cpu_.impl("mv", TORCH_FN(mv));
     cpu_.impl("addmm", TORCH_FN(addmm));
     cpu_.impl("addmm.out", TORCH_FN(addmm_out));
     cpu_.impl("_addmm_activation", TORCH_FN(addmm_activation));

@@ -7,7 +7,7 @@ thread_local bool ConnectionThreads::is_refusal_ = false;
 
 void ConnectionThreads::enqueue(std::function<void()> task) {
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     if (num_open_ < max_connections_) {
       ++num_open_;
       tasks_.push_back(std::move(task));
@@ -22,9 +22,9 @@ void ConnectionThreads::enqueue(std::function<void()> task) {
 }
 
 void ConnectionThreads::work() {
-  std::unique_lock lock(mutex_);
+  Lock lock(mutex_);
   for (;;) {
-    wake_.wait(lock, [this] { return is_ended_ || !tasks_.empty(); });
+    while (!is_ended_ && tasks_.empty()) wake_.wait(lock);
     if (tasks_.empty()) return;
     const auto task = std::move(tasks_.front());
     tasks_.pop_front();
@@ -36,13 +36,14 @@ void ConnectionThreads::work() {
 }
 
 void ConnectionThreads::shutdown() {
+  std::vector<std::thread> threads;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     is_ended_ = true;
+    threads.swap(threads_);
   }
   wake_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
-  threads_.clear();
+  for (std::thread& thread : threads) thread.join();
 }
 
 }  // namespace attune

@@ -6,9 +6,10 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace attune {
 
@@ -29,12 +30,12 @@ class ConnectionThreads final : public httplib::TaskQueue {
   void work();
 
   const size_t max_connections_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::deque<std::function<void()>> tasks_;
-  std::vector<std::thread> threads_;
-  size_t num_open_ = 0;  ///< Connections that wait or are served.
-  bool is_ended_ = false;
+  Mutex mutex_;
+  std::condition_variable_any wake_;
+  std::deque<std::function<void()>> tasks_ ATTUNE_GUARDED_BY(mutex_);
+  std::vector<std::thread> threads_ ATTUNE_GUARDED_BY(mutex_);
+  size_t num_open_ ATTUNE_GUARDED_BY(mutex_) = 0;  ///< Connections that wait or are served.
+  bool is_ended_ ATTUNE_GUARDED_BY(mutex_) = false;
   static thread_local bool is_refusal_;
 };
 

@@ -49,7 +49,7 @@ JournalWatch::JournalWatch(const std::filesystem::path& file) : file_(file), jou
 
 JournalWatch::~JournalWatch() {
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     is_ended_ = true;
   }
   changed_.notify_all();
@@ -57,22 +57,22 @@ JournalWatch::~JournalWatch() {
 }
 
 WatchState JournalWatch::state() const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return state_;
 }
 
 ResultPage JournalWatch::page(const ResultQuery& query) const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return results_.page(query);
 }
 
 std::vector<RunRow> JournalWatch::runs(int64_t before, size_t limit) const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return runs_.newest(before, limit);
 }
 
 std::optional<RunRow> JournalWatch::run(int64_t number) const {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   const RunRow* found = runs_.find(number);
   return found == nullptr ? std::nullopt : std::optional(*found);
 }
@@ -84,25 +84,28 @@ std::string JournalWatch::metrics_text() const {
     const auto size = std::filesystem::file_size(file_.string() + part, absent);
     if (!absent) bytes += size;
   }
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   return totals_.metrics_text(bytes);
 }
 
 WatchState JournalWatch::wait_beyond(int64_t id, uint64_t generation, std::chrono::milliseconds most) const {
-  std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, most, [&] { return is_ended_ || state_.newest_id > id || state_.generation != generation; });
+  Lock lock(mutex_);
+  const auto end = std::chrono::steady_clock::now() + most;
+  while (!is_ended_ && state_.newest_id <= id && state_.generation == generation) {
+    if (changed_.wait_until(lock, end) == std::cv_status::timeout) break;
+  }
   return state_;
 }
 
 void JournalWatch::set_failure(const std::string& failure) {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   state_.failure = failure;
 }
 
 /// Forgets what another file said.
 void JournalWatch::begin_anew() {
   const uint64_t generation = journal_.generation();
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (state_.generation == generation) return;
   state_ = {.generation = generation};
   results_ = {};
@@ -111,7 +114,6 @@ void JournalWatch::begin_anew() {
   oldest_id_ = 0;
 }
 
-/// The lock is held.
 void JournalWatch::take(const JournalStep& step, void (ResultIndex::*add)(ResultRow row)) {
   for (const EntryHeading& heading : step.headings) {
     totals_.add(heading);
@@ -133,7 +135,7 @@ bool JournalWatch::read_older() {
   const bool is_first = oldest_id_ == 0;
   const JournalStep step = journal_.read(
       [&](const Journal& journal) { return read_step(journal, {.before = oldest_id_, .newest_first = true}); });
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   if (step.headings.empty()) {
     state_.is_complete = true;
     return false;
@@ -150,7 +152,7 @@ bool JournalWatch::read_newer() {
       journal_.read([&](const Journal& journal) { return read_step(journal, {.after = newest_id}); });
   if (step.headings.empty()) return false;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     state_.newest_id = step.headings.back().stamp.id;
     take(step, &ResultIndex::add_newest);
   }
@@ -170,8 +172,10 @@ void JournalWatch::follow() {
     } catch (const std::exception& failed) {
       set_failure(failed.what());
     }
-    std::unique_lock lock(mutex_);
-    if (changed_.wait_for(lock, goes_on ? 0ms : kPollInterval, [this] { return is_ended_; })) return;
+    Lock lock(mutex_);
+    const auto next = std::chrono::steady_clock::now() + (goes_on ? 0ms : kPollInterval);
+    while (!is_ended_ && changed_.wait_until(lock, next) != std::cv_status::timeout) continue;
+    if (is_ended_) return;
   }
 }
 

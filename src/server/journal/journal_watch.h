@@ -3,13 +3,13 @@
 #include <chrono>
 #include <condition_variable>
 #include <filesystem>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "server/journal/journal_totals.h"
 #include "server/journal/result_index.h"
 #include "server/journal/run_index.h"
@@ -54,19 +54,18 @@ class JournalWatch {
   bool read_older();
   bool read_newer();
   void begin_anew();
-  void take(const JournalStep& step, void (ResultIndex::*add)(ResultRow row));
+  void take(const JournalStep& step, void (ResultIndex::*add)(ResultRow row)) ATTUNE_REQUIRES(mutex_);
   void set_failure(const std::string& failure);
 
   const std::filesystem::path file_;
   ServedJournal journal_;  ///< Used by the thread alone.
-  mutable std::mutex mutex_;
-  mutable std::condition_variable changed_;
-  // Guarded by mutex_.
-  WatchState state_;
-  ResultIndex results_;
-  RunIndex runs_;
-  JournalTotals totals_;
-  bool is_ended_ = false;
+  mutable Mutex mutex_;
+  mutable std::condition_variable_any changed_;
+  WatchState state_ ATTUNE_GUARDED_BY(mutex_);
+  ResultIndex results_ ATTUNE_GUARDED_BY(mutex_);
+  RunIndex runs_ ATTUNE_GUARDED_BY(mutex_);
+  JournalTotals totals_ ATTUNE_GUARDED_BY(mutex_);
+  bool is_ended_ ATTUNE_GUARDED_BY(mutex_) = false;
   int64_t oldest_id_ = 0;  ///< Of the oldest entry that was read; used by the thread alone.
   std::thread thread_;     ///< Last: it uses the others.
 };
