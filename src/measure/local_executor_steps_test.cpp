@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "measure/local_executor_test.h"
+#include "testing/local_executor_fixture.h"
 
 namespace attune {
 namespace {

@@ -13,7 +13,7 @@
 #include "measure/local_executor.h"
 #include "ops/op.h"
 #include "solver/registry.h"
-#include "testing/enqueued_gemm.h"
+#include "testing/planted_gemm.h"
 #include "testing/tuner_doubles.h"
 #include "tuner/tuner.h"
 

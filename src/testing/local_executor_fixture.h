@@ -12,7 +12,6 @@
 #include "device/fake/fake_device.h"
 #include "measure/blocking_calls.h"
 #include "measure/local_executor.h"
-#include "testing/enqueued_gemm.h"
 #include "testing/planted_gemm.h"
 
 namespace attune {
