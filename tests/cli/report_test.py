@@ -153,5 +153,24 @@ class Refusals(Report):
         self.refuses("ci", says="ci/results.json")
 
 
+class OfAPipeline(Report):
+    def test_the_folder_has_every_form_and_gives_the_same_page_again(self):
+        self.put("configs/bf16_untuned_gemm.csv",
+                 "M,N,K,bias,dtype,outdtype,scaleAB,bpreshuffle\n" + "".join(f"{m},32,16{REST}\n" for m in range(1, 5)))
+        self.attune("ci", "run", "--config-dir", "configs", "--arguments", "--devices fake:0 --quiet-wait 0")
+        page = self.read("ci-results/report.html")
+        self.checked(page)
+        self.assertIn("4 shapes compared before and after", page)
+        self.assertIn("4 shapes decided", page)
+        document = self.checked_json(self.read("ci-results/results.json"))
+        self.assertEqual((document["ending"], len(document["families"][0]["shapes"]), len(document["decisions"])), ("done", 4, 4))
+        suite, = ElementTree.fromstring(self.read("ci-results/junit.xml"))
+        self.assertEqual((suite.get("name"), len(suite)), ("gemm_a16w16", 4))
+        self.attune("report", "ci-results", "-o", "again.html")
+        self.assertEqual(self.read("again.html"), page)
+        self.attune("report", "ci-results", "-o", "again.md")
+        self.assertEqual(self.read("again.md"), self.read("ci-results/report.md"))
+
+
 if __name__ == "__main__":
     story.main()

@@ -8,11 +8,12 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/locations.h"
 #include "base/text.h"
 #include "campaign/campaign.h"
 #include "campaign/interrupt.h"
 #include "pipeline/run/output_log.h"
+#include "pipeline/run/run_report.h"
 #include "pipeline/run/shape_json.h"
 
 namespace attune {
@@ -149,8 +150,7 @@ RunResults run_pipeline(const std::vector<FamilyRun>& families, RunFolder& folde
   }
   results.ending = is_interrupted() ? run_ending::interrupted : run_ending::done;
   judge_run(results, change, is_interrupted() ? interrupt_status() : 0);
-  write_file_atomically(folder.file(RunFolder::kSummary), summary_text(results));
-  folder.write(RunFolder::kResults, results_json(results, inputs));
+  write_report(folder, results, inputs, journal_file(families.front().tune.journal));
   return results;
 }
 

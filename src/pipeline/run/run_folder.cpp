@@ -67,7 +67,7 @@ void RunFolder::begin(std::span<const FamilySpec* const> families) {
   std::error_code failed;
   fs::create_directories(folder_, failed);
   write_ending(run_ending::begun);
-  for (const char* name : {kBefore, kAfter, kSummary, kLog}) fs::remove(file(name), failed);
+  for (const char* name : {kBefore, kAfter, kSummary, kPage, kTests, kLog}) fs::remove(file(name), failed);
   for (const fs::path& own : {folder_ / "configs", old_tables()}) fs::remove_all(own, failed);
   for (const FamilySpec* family : families) copy_tables(*family, config_dir_, old_tables());
   write_ending(run_ending::running);
