@@ -15,7 +15,7 @@ KEY = "M,N,K,bias,dtype,outdtype,scaleAB,bpreshuffle"
 LIST = "configs/bf16_untuned_gemm.csv"
 SLOW = "fake.gemm@1:split_k=1;tile_m=16;tile_n=16"
 FAKE_ARGUMENTS = "--devices fake:0 --quiet-wait 0"
-FILES = {"results.json", "summary.md", "before.json", "after.json", "log.txt", "began.json", "before", "diff.md", "configs", "run.lock"}
+FILES = {"results.json", "report.md", "report.html", "junit.xml", "before.json", "after.json", "log.txt", "began.json", "before", "diff.md", "configs", "run.lock"}
 
 
 class CiRun(Tables):
@@ -75,7 +75,7 @@ class Artefacts(CiRun):
         self.assertIn("| ~ | 256×32×16 fp32 | fake/4 | 5.0000 | ", difference)
         self.refused("diff", "out/before/" + TUNED, "configs/" + TUNED, "--markdown", "--json", says="--json")
         self.assertIn("2 shapes decided", self.read("out/log.txt"))
-        self.assertEqual(result.stdout, self.read("out/summary.md"))
+        self.assertEqual(result.stdout, self.read("out/report.md"))
         self.assertRegex(result.stdout, r"(?m)^\| 256×32×16 fp32 \| faster \| ")
 
     def test_without_names_are_all_families_with_a_list_and_the_folder_is_the_configuration_folder(self):
@@ -204,7 +204,7 @@ class Failures(CiRun):
         with self.untouched("configs/" + TUNED):
             self.ci(status=1)
         self.assertIn(f"configs/{TUNED}:2", self.results()["families"][0]["failure"])
-        self.assertIn(f"configs/{TUNED}:2", self.read("ci-results/summary.md"))
+        self.assertIn(f"configs/{TUNED}:2", self.read("ci-results/report.md"))
         os.remove(self.work / "configs" / TUNED)
         self.shapes("seven,40,40")
         self.ci(status=1)

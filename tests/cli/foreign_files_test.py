@@ -34,6 +34,7 @@ COMMANDS = {
     "capture merge": ["capture", "merge", "captured", "-o", "merged.csv"],
     "tables": ["tables"], "tables merge": ["tables", "merge", "t.csv", "-o", "all.csv"],
     "coverage": ["coverage", "captured", "-t", "t.csv"],
+    "report": ["report"],
     "journal": None, "journal show": ["journal", "show"], "journal export": ["journal", "export", "--csv", "out.csv"],
     "journal vacuum": ["journal", "vacuum"], "journal follow": ["journal", "follow", "--run", "1"],
     "kernels": None, "kernels list": ["kernels", "list"], "kernels clear": ["kernels", "clear"],
@@ -278,7 +279,7 @@ class ForeignFiles(story.Story):
         for name, content in (("passwd.csv", PASSWD), ("accounts.csv", "date,amount\n2026-01-01,5\n")):
             for arguments in (["tune", "-i", "shapes.csv", *FAKE, "-o"], ["tune", "-i", "shapes.csv", "-o", "t.csv", *FAKE, "--profile_file"],
                               ["tune", "--gemm_size_file", "sizes.yaml", *FAKE, "--tuning_results_file"],
-                              ["journal", "export", "--csv"], ["capture", "merge", "captured", "-o"],
+                              ["journal", "export", "--csv"], ["report", "-o"], ["capture", "merge", "captured", "-o"],
                               ["capture", "merge", "captured", "-o", "m.csv", "--counts"], ["tables", "merge", "t.csv", "-o"],
                               ["shapes", "--model_dir", "model", "--dtype", "bf16", "-o"]):
                 with self.subTest(name, arguments=arguments):

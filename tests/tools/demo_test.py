@@ -9,6 +9,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = """#!/bin/sh
+[ "$1" != report ] || { echo "$@" > reported; exit 2; }
 echo "$@" > arguments
 [ -z "$TABLE" ] || echo row > "$5"
 exit $STATUS
@@ -45,6 +46,12 @@ class Demo(unittest.TestCase):
         self.assertEqual(self.demo(table="yes"), (0, ""))
         self.assertEqual(self.demo(program_status=130, table="yes"), (130, ""))
         self.assertEqual(self.demo(program_status=1), (1, ""), "the table is of the run before")
+
+    def test_with_a_table_a_report_is_made_and_does_not_change_the_end(self):
+        self.demo(program_status=1)
+        self.assertFalse((self.root / "reported").exists())
+        self.assertEqual(self.demo(table="yes"), (0, ""))
+        self.assertEqual((self.root / "reported").read_text(), "report -o build/demo/report.html\n")
 
     def test_another_status_is_the_programs_own(self):
         self.assertEqual(self.demo(program_status=3), (3, ""))

@@ -16,6 +16,7 @@
 #include "pipeline/markdown/diff_markdown.h"
 #include "pipeline/run/measured_shapes.h"
 #include "pipeline/run/output_log.h"
+#include "pipeline/run/run_report.h"
 #include "pipeline/run/shape_json.h"
 #include "store/journal.h"
 
@@ -184,15 +185,15 @@ std::string differences_text(const RunResults& results) {
 }
 
 /// Writes the results. Throws io, after all steps of the run.
-void write_results(const RunFolder& folder, const RunResults& results, const ordered_json& inputs) {
+void write_results(const RunFolder& folder, const RunResults& results, const ordered_json& inputs,
+                   const std::filesystem::path& journal) {
   std::string unwritten;
   for (const FamilyResult& family : results.families) {
     if (unwritten.empty()) unwritten = family.unwritten;
   }
   try {
-    write_file_atomically(folder.file(RunFolder::kSummary), summary_text(results));
     write_file_atomically(folder.file(RunFolder::kDiff), differences_text(results));
-    folder.write(RunFolder::kResults, results_json(results, inputs));
+    write_report(folder, results, inputs, journal);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::io) throw;
     if (unwritten.empty()) unwritten = error.what();
@@ -226,7 +227,7 @@ RunResults run_pipeline(const std::vector<FamilyRun>& families, RunFolder& folde
   const int interrupt = is_interrupted() ? interrupt_status() : 0;
   results.ending = interrupt != 0 ? run_ending::interrupted : run_ending::done;
   judge_run(results, change, interrupt);
-  write_results(folder, results, inputs);
+  write_results(folder, results, inputs, journal_file(families.front().tune.journal));
   std::error_code failed;
   if (interrupt == 0) std::filesystem::remove(folder.file(RunFolder::kMeasured), failed);  // after.json has all.
   return results;

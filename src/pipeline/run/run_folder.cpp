@@ -93,7 +93,8 @@ void RunFolder::begin(std::span<const FamilySpec* const> families, int64_t journ
   look();
   if (is_resumed_) return;
   write_ending(run_ending::begun);
-  for (const char* name : {kBefore, kAfter, kSummary, kLog, kMeasured, kDiff}) fs::remove(file(name), failed);
+  for (const char* name : {kBefore, kAfter, kSummary, kPage, kTests, kLog, kMeasured, kDiff})
+    fs::remove(file(name), failed);
   for (const fs::path& own : {folder_ / "configs", old_tables(), folder_ / kChosen}) fs::remove_all(own, failed);
   for (const FamilySpec* family : families) copy_tables(*family, config_dir_, old_tables());
   if (choose) choose();

@@ -19,8 +19,8 @@ class RunFolder {
  public:
   /// Names of files in the folder.
   static constexpr const char *kResults = "results.json", *kBefore = "before.json", *kAfter = "after.json",
-                              *kSummary = "summary.md", *kLog = "log.txt", *kMeasured = "measured.jsonl",
-                              *kBegan = "began.json", *kDiff = "diff.md";
+                              *kSummary = "report.md", *kPage = "report.html", *kTests = "junit.xml", *kLog = "log.txt",
+                              *kMeasured = "measured.jsonl", *kBegan = "began.json", *kDiff = "diff.md";
 
   /// Checks a folder that need not exist; writes nothing. `inputs`: what a run goes by; only a run with equal ones is
   /// gone on with. Throws invalid_input if the folder holds other files than those of a run, an unfinished run with

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-#include <nlohmann/json_fwd.hpp>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,10 +37,5 @@ struct RunResults {
 /// or a family did; 3 if one failed for a reason of this machine, or an artefact is not written; `interrupt_status`
 /// unless it is 0.
 void judge_run(RunResults& results, const ChangeOptions& change, int interrupt_status);
-
-/// The document results.json (docs/ci.md); `inputs`: those of the run.
-nlohmann::ordered_json results_json(const RunResults& results, const nlohmann::ordered_json& inputs);
-/// The summary for people, in Markdown: at most 900 KB, as job summaries must be.
-std::string summary_text(const RunResults& results);
 
 }  // namespace attune
