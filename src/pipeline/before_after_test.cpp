@@ -38,5 +38,16 @@ TEST(BeforeAfter, AShapeThatWasNotMeasuredFailed) {
   for (const ChangeResult& result : results) EXPECT_EQ(result.verdict, Change::failed);
 }
 
+TEST(BeforeAfter, WhatAnEarlierCallMeasuredIsNotMeasuredAgain) {
+  ShapeChange change = measured(-0.1);
+  EXPECT_FALSE(is_to_be_measured(change, {}));
+  change.samples.attempts.resize(1);
+  EXPECT_TRUE(is_to_be_measured(change, {})) << "the second attempt";
+  change.samples.attempts.clear();
+  EXPECT_TRUE(is_to_be_measured(change, {}));
+  change.reason = "the kernel is the same";
+  EXPECT_FALSE(is_to_be_measured(change, {}));
+}
+
 }  // namespace
 }  // namespace attune

@@ -260,8 +260,9 @@ class Interrupts(CiRun):
 
 
     def test_a_signal_in_any_step_publishes_what_is_tuned_and_the_next_call_goes_on(self):
-        self.shapes(*self.SIZES)
-        slow = [self.row(size, 5, kernel=SLOW) for size in self.SIZES]
+        sizes = self.SIZES[:3]
+        self.shapes(*sizes)
+        slow = [self.row(size, 5, kernel=SLOW) for size in sizes]
         command = ("ci", "run", "--config-dir", "configs", "--arguments", FAKE_ARGUMENTS + " --all")
         self.table("configs/" + TUNED, *slow)
         self.attune(*command)

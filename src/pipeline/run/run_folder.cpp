@@ -39,7 +39,9 @@ bool is_free(const fs::path& folder) {
   std::error_code missing;
   if (!fs::exists(folder, missing)) return true;
   if (!fs::is_directory(folder, missing)) return false;
-  const auto is_lock = [](const fs::directory_entry& one) { return one.path().stem() == kLocked; };
+  const auto is_lock = [](const fs::directory_entry& one) {
+    return one.path().filename() == fmt::format("{}.lock", kLocked);
+  };
   return std::ranges::all_of(fs::directory_iterator(folder, missing), is_lock);
 }
 
