@@ -19,7 +19,7 @@ header{padding-top:2.5rem}
 h1{font-size:1rem;font-weight:600;margin:0;color:var(--soft);letter-spacing:.02em}
 .lead{font-size:1.5rem;line-height:1.35;font-weight:600;margin:.5rem 0 0;max-width:46rem;text-wrap:pretty}
 .where{color:var(--soft);margin:.75rem 0 0;font-size:.875rem;overflow-wrap:anywhere}
-.figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(9.5rem,1fr));gap:0;margin:1.75rem 0 0;padding:0;border-top:1px solid var(--rule);border-bottom:1px solid var(--rule)}
+.figures{display:grid;grid-template-columns:repeat(4,1fr);margin:1.75rem 0 0;padding:0;border-top:1px solid var(--rule);border-bottom:1px solid var(--rule)}
 .figures div{padding:1rem 1rem 1rem 0}
 .figures dt{font-size:.8125rem;color:var(--soft)}
 .figures dd{margin:0;font-size:2rem;line-height:1.2;font-weight:600;font-variant-numeric:tabular-nums}

@@ -64,7 +64,7 @@ void write_table(Markup& page, const ReportSection& section) {
         page.open("th", {{"scope", "row"}});
       else if (is_number)
         page.open("td", {{"class", "n"}});
-      else if (row[i].size() > 40)
+      else if (row[i].size() > 24)
         page.open("td", {{"class", "w"}});
       else
         page.open("td");
@@ -122,8 +122,9 @@ void write_figures(Markup& page, const ReportModel& model, const ReportSummary& 
                  fmt::format("{:.3f}×", summary.change_mean), "geometric mean");
     write_figure(page, num_slower > 0 ? "bad" : "", "Slower", std::to_string(num_slower),
                  fmt::format("{} ambiguous", summary.number(ReportVerdict::ambiguous)));
-    write_figure(page, num_failed + summary.num_failed_families > 0 ? "bad" : "", "Failed", std::to_string(num_failed),
-                 fmt::format("{} of the families", summary.num_failed_families));
+    write_figure(
+        page, num_failed + summary.num_failed_families > 0 ? "bad" : "", "Failed", std::to_string(num_failed),
+        summary.num_failed_families > 0 ? fmt::format("and {} of the families", summary.num_failed_families) : "");
   }
   const uint64_t num_open = summary.num_unfinished + model.undecided.size();
   write_figure(page, "", "Shapes decided", std::to_string(summary.num_decided),

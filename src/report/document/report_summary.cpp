@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <string>
+#include <vector>
 
 #include "base/text.h"
 
@@ -53,8 +55,13 @@ void add_decisions(ReportSummary& summary, const std::vector<ReportDecision>& de
 
 std::string change_sentence(const ReportSummary& summary) {
   std::string text = counted(summary.num_compared, "shape") + " compared before and after";
-  for (size_t i = 0; i < kNumReportVerdicts; ++i)
-    text += fmt::format("{}{} {}", i == 0 ? ": " : ", ", summary.num_changes[i], name(static_cast<ReportVerdict>(i)));
+  std::vector<std::string> counts;
+  for (size_t i = 0; i < kNumReportVerdicts; ++i) {
+    // That none became slower is what readers look for; other verdicts that no shape has are left out.
+    if (summary.num_changes[i] > 0 || static_cast<ReportVerdict>(i) == ReportVerdict::slower)
+      counts.push_back(fmt::format("{} {}", summary.num_changes[i], name(static_cast<ReportVerdict>(i))));
+  }
+  text += ": " + join(counts, ", ");
   if (summary.num_failed_families > 0) text += fmt::format("; {} of the families failed", summary.num_failed_families);
   return text + ".";
 }
@@ -79,9 +86,10 @@ std::string headline(const ReportModel& model, const ReportSummary& summary) {
   if (summary.num_decided == 0) {
     text += model.decisions.empty() ? "No shape was decided" : "No shape is decided yet";
   } else {
-    text += fmt::format("{} decided: {} faster than the default, {} at the default; geometric mean {:.3f}×",
+    const uint64_t num_at_default = summary.num_decided - summary.num_faster;
+    text += fmt::format("{} decided: {} faster than the default{}; geometric mean {:.3f}×",
                         counted(summary.num_decided, "shape"), summary.num_faster,
-                        summary.num_decided - summary.num_faster, summary.mean);
+                        num_at_default > 0 ? fmt::format(", {} at the default", num_at_default) : "", summary.mean);
   }
   const uint64_t num_open = summary.num_unfinished + model.undecided.size();
   if (num_open > 0) text += fmt::format("; {} left undecided", counted(num_open, "shape"));
