@@ -7,6 +7,7 @@ in COMMANDS, with which it would do its work.
 import contextlib
 import os
 import re
+import signal
 import sqlite3
 import time
 
@@ -210,7 +211,13 @@ class ForeignFiles(story.Story):
         for command, arguments in COMMANDS.items():
             if arguments is not None:
                 with self.subTest(command):
-                    self.attune(*arguments, status=None if command in ("online", "kernels build") else 0)
+                    running = self.start(*arguments)
+                    if command == "serve":  # It goes on until it is told to end.
+                        time.sleep(2)
+                        running.send(signal.SIGTERM)
+                    result = running.wait()
+                    if command not in ("online", "kernels build"):
+                        self.assertEqual(result.status, 0, str(result))
 
     # -- the journal -------------------------------------------------------------------------------------------------
 
