@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: MIT
+"""`attune ci run` where something fails or interrupts it: what is tuned is published, and the next call goes on."""
+import os
+import shutil
+import signal
+import time
+
+import story
+from ci_run_test import FAKE_ARGUMENTS, LIST, SLOW, CiRun
+from tables_test import REST, TUNED
+
+
+class Failures(CiRun):
+    def test_a_table_or_list_that_cannot_be_read_is_named_and_left_as_it_is(self):
+        self.shapes("1,40,40")
+        self.put("configs/model_configs/x_" + TUNED, "gfx,cu_num,M\0\n")
+        self.ci(status=1)
+        family, = self.results()["families"]
+        self.assertIn(f"configs/model_configs/x_{TUNED}:1", family["failure"])
+        self.assertEqual((family["done"], family["shapes"]), (False, []))
+        os.remove(self.work / "configs/model_configs" / ("x_" + TUNED))
+        self.table("configs/" + TUNED, "fake,4,x,32,48" + REST + ",fake,-1,1,1,k,0,0,0")
+        with self.untouched("configs/" + TUNED):
+            self.ci(status=1)
+        self.assertIn(f"configs/{TUNED}:2", self.results()["families"][0]["failure"])
+        self.assertIn(f"configs/{TUNED}:2", self.read("ci-results/report.md"))
+        os.remove(self.work / "configs" / TUNED)
+        self.shapes("seven,40,40")
+        self.ci(status=1)
+        self.assertIn(LIST + ":2", self.results()["families"][0]["failure"])
+
+
+class Interrupts(CiRun):
+    SIZES = [f"{m},32,16" for m in range(200, 250, 10)]
+
+    def undisturbed(self):
+        self.shapes(*self.SIZES)
+        self.ci()
+        return self.verdicts(), self.decided()
+
+    def test_what_is_tuned_is_published_and_the_next_call_goes_on(self):
+        self.shapes(*self.SIZES)
+        running = self.start("ci", "run", "--config-dir", "configs", "--arguments", FAKE_ARGUMENTS)
+        while running.process.poll() is None and not (self.work / "configs" / (TUNED + ".lock")).exists():
+            if self.count("decision") >= 2:
+                break
+            time.sleep(0.01)
+        running.send(signal.SIGTERM)
+        result = running.wait()
+        self.assertEqual(result.status, 143, str(result))
+        answer = self.results()
+        self.assertEqual((answer["ending"], answer["status"], answer["families"][0]["done"]), ("interrupted", 143, False))
+        num_published = len(self.rows("configs/" + TUNED))
+        self.assertGreaterEqual(num_published, 2)
+        self.assertIn("was interrupted", result.stdout)
+        self.refuses("--config-dir", "configs", "--arguments", FAKE_ARGUMENTS + " --seed 1", says="unfinished run with other inputs")
+        result = self.ci()
+        self.assertIn("goes on with the run", result.stderr)
+        self.assertEqual((self.results()["ending"], len(self.rows("configs/" + TUNED))), ("done", len(self.SIZES)))
+        self.assertEqual(len(self.decided()), len(set(self.decided())))
+
+    def test_killed_at_any_point_the_verdicts_are_those_of_a_run_that_was_not(self):
+        began = time.monotonic()
+        verdicts, decided = self.undisturbed()
+        seconds = time.monotonic() - began
+        for part in (0.2, 0.5, 0.8):
+            with self.subTest(part):
+                for folder in (self.home, self.work):
+                    shutil.rmtree(folder)
+                os.makedirs(self.work / "configs")
+                self.shapes(*self.SIZES)
+                running = self.start("ci", "run", "--config-dir", "configs", "--arguments", FAKE_ARGUMENTS)
+                time.sleep(seconds * part)
+                running.send(signal.SIGKILL)
+                if running.wait().status != 0:  # A busy machine may have been quicker this time.
+                    self.ci()
+                self.assertEqual(self.verdicts(), verdicts)
+                self.assertEqual(self.decided(), decided)
+
+
+    def test_a_signal_in_any_step_publishes_what_is_tuned_and_the_next_call_goes_on(self):
+        sizes = self.SIZES[:3]
+        self.shapes(*sizes)
+        slow = [self.row(size, 5, kernel=SLOW) for size in sizes]
+        command = ("ci", "run", "--config-dir", "configs", "--arguments", FAKE_ARGUMENTS + " --all")
+        self.table("configs/" + TUNED, *slow)
+        self.attune(*command)
+        verdicts, table = self.verdicts(), self.read("configs/" + TUNED)
+        for said, number in (("validate: ", signal.SIGINT), ("tune: begins", signal.SIGTERM), ("table: ", signal.SIGINT),
+                             ("after: ", signal.SIGTERM)):
+            with self.subTest(said):
+                for folder in (self.home, self.work / "ci-results"):
+                    shutil.rmtree(folder)
+                self.table("configs/" + TUNED, *slow)
+                running = self.start(*command)
+                log = self.work / "ci-results" / "log.txt"
+                while running.process.poll() is None and not (log.exists() and "gemm_a16w16: " + said in log.read_text()):
+                    time.sleep(0.001)
+                running.send(number)
+                result, answer = running.wait(), self.results()
+                if said == "after: ":  # All steps are done; what is left is to write.
+                    self.assertIn((result.status, answer["ending"]), ((128 + number, "interrupted"), (0, "done")), str(result))
+                else:
+                    self.assertEqual((result.status, answer["ending"], answer["status"]), (128 + number, "interrupted", 128 + number),
+                                     str(result))
+                    self.assertNotIn("slower", {one[1] for one in self.verdicts()})
+                self.assertEqual(self.read("ci-results/configs/" + TUNED), self.read("configs/" + TUNED))
+                if answer["ending"] != "done":
+                    self.attune(*command)
+                self.assertEqual((self.results()["ending"], self.verdicts()), ("done", verdicts))
+                self.assertEqual(self.read("configs/" + TUNED), table)
+                self.assertEqual(len(self.decided()), len(set(self.decided())))
+
+    def test_a_second_run_into_the_same_folder_is_refused_as_long_as_the_first_one_lives(self):
+        self.shapes(*self.SIZES)
+        first = self.start("ci", "run", "--config-dir", "configs", "--arguments", FAKE_ARGUMENTS)
+        while first.process.poll() is None and not (self.work / "ci-results" / "log.txt").exists():
+            time.sleep(0.001)
+        second = self.ci(status=3)
+        self.assertEqual(len(second.stderr.splitlines()), 1, str(second))
+        self.assertIn("another run writes its results there", second.stderr)
+        first.send(signal.SIGKILL)
+        first.wait()
+        self.assertIn("goes on with the run", self.ci().stderr)  # The lock of a killed run is no obstacle.
+
+
+if __name__ == "__main__":
+    story.main()
