@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "pipeline/markdown/markdown_cell.h"
+#include "report/document/markdown_cell.h"
 #include "report/result_table.h"
 
 namespace attune {

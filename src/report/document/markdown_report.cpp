@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "report/document/markdown_cell.h"
 #include "report/document/markup.h"
 #include "report/document/report_section.h"
 #include "report/document/report_summary.h"
@@ -14,41 +15,17 @@
 namespace attune {
 namespace {
 
-constexpr size_t kMaxMarkdownCell = 500;
-
-bool is_of_word(char one) { return std::isalnum(static_cast<unsigned char>(one)) != 0; }
-
-/// A text in a cell of a Markdown table: no line end, no column of its own, no markup of a web page, no mention of a
-/// user. An underscore within a word is none, and names stay as they are typed.
-std::string cell(std::string_view text) {
-  const std::string plain = plain_text(text, kMaxMarkdownCell);
-  std::string safe;
-  for (size_t i = 0; i < plain.size(); ++i) {
-    const char one = plain[i];
-    const bool is_within_word = i > 0 && is_of_word(plain[i - 1]) && i + 1 < plain.size() && is_of_word(plain[i + 1]);
-    if (one == '<')
-      safe += "&lt;";
-    else if (one == '&')
-      safe += "&amp;";
-    else if (std::string_view("|`*[]\\@#!~").find(one) != std::string_view::npos || (one == '_' && !is_within_word))
-      safe += std::string("\\") + one;
-    else
-      safe += one;
-  }
-  return safe;
-}
-
 void add_table(std::string& text, const ReportTable& table) {
   std::string rule = "|";
   text += "|";
   for (const ReportTable::Column& column : table.columns) {
-    text += fmt::format(" {} |", cell(column.title));
+    text += fmt::format(" {} |", markdown_cell(column.title));
     rule += column.is_number ? "---:|" : "---|";
   }
   text += "\n" + rule + "\n";
   for (const std::vector<std::string>& row : table.rows) {
     text += "|";
-    for (const std::string& one : row) text += fmt::format(" {} |", cell(one));
+    for (const std::string& one : row) text += fmt::format(" {} |", markdown_cell(one));
     text += "\n";
   }
 }
@@ -61,8 +38,8 @@ void add_section(std::string& text, const ReportSection& section) {
 
 void add_families(std::string& text, const ReportPipeline& pipeline) {
   for (const ReportFamily& family : pipeline.families) {
-    text += fmt::format("\n## {}\n\n", cell(family.family));
-    if (!family.failure.empty()) text += fmt::format("Failed: {}\n\n", cell(family.failure));
+    text += fmt::format("\n## {}\n\n", markdown_cell(family.family));
+    if (!family.failure.empty()) text += fmt::format("Failed: {}\n\n", markdown_cell(family.failure));
     text +=
         fmt::format("Rows: {} added, {} changed, {} removed, {} the same. Findings in the tables as they were: {}.\n",
                     family.num_added, family.num_changed, family.num_removed, family.num_same, family.num_findings);
@@ -85,7 +62,8 @@ std::string markdown_text(const ReportModel& model) {
   if (!model.runs.empty()) {
     const ReportRun& last = model.runs.back();
     text += fmt::format("\nMeasured on {} by Attune {}.\n",
-                        cell(last.description.empty() ? last.device : last.description), cell(last.program_version));
+                        markdown_cell(last.description.empty() ? last.device : last.description),
+                        markdown_cell(last.program_version));
   }
   if (text.size() <= kMaxMarkdownBytes) return text;
   const std::string cut = "\nCut at 900 KB; results.json and the HTML report have all.\n";
