@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/line_output.h"
 #include "base/locations.h"
+#include "base/trusted_path.h"
 #include "campaign/interrupt.h"
 #include "cli/command.h"
 #include "cli/flags/arguments.h"
@@ -32,6 +33,8 @@ ServeEntry* server_entry() {
   for (const auto& folder : own_module_folders()) {
     const auto file = folder / "attune_server.so";
     if (!std::filesystem::exists(file)) continue;
+    if (const auto why = why_not_trusted(file, code_file()))
+      fail(ErrorCode::unavailable, "the server's module is not opened, {}", *why);
     void* module = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (module != nullptr) {
       if (auto* entry = reinterpret_cast<ServeEntry*>(::dlsym(module, kServeEntry))) return entry;
