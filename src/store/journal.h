@@ -33,8 +33,8 @@ class Journal {
   virtual EntryCounts count(const Query& query) const = 0;
   /// Whether the journal's path still names its file.
   virtual bool is_in_place() const noexcept = 0;
-  /// Visits the headings of the matching entries in append order, or in the reverse: about 2 µs each. An entry of schema
-  /// 1 matches by problem, device and kind alone. Throws for a damaged page.
+  /// Visits the headings of the matching entries in append order, or in the reverse: about 2 µs each. An entry of
+  /// schema 1 matches by problem, device and kind alone. Throws for a damaged page.
   virtual void visit_headings(const Query& query, const std::function<void(const EntryHeading&)>& visit) const = 0;
   /// Returns the newest decision with exactly this problem, fingerprint, protocol and versions.
   virtual std::optional<Decision> decision(const Problem& problem, const std::string& fingerprint,
