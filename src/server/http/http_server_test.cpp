@@ -40,7 +40,7 @@ class Client {
 
   void send(std::string_view text) const { static_cast<void>(::send(socket_, text.data(), text.size(), MSG_NOSIGNAL)); }
   /// What comes until `end` is in it, the connection is closed or the time is over.
-  std::string receive(const std::string& end, int most_ms = 3000) const {
+  std::string receive(const std::string& end, int most_ms = 10'000) const {
     std::string got;
     std::array<char, 4096> block;
     pollfd one{socket_, POLLIN, 0};
@@ -53,7 +53,8 @@ class Client {
   }
   std::string ask(std::string_view text) const {
     send(text);
-    return receive("<never>", 300);
+    const std::string head = receive("\r\n\r\n", 10'000);  // A busy machine is slow to begin, and then is not.
+    return head.ends_with("<closed>") ? head : head + receive("<never>", 300);
   }
 
  private:
@@ -75,8 +76,8 @@ class HttpServerTest : public testing::Test {
     return {.max_connections = 4,
             .max_streams = 1,
             .max_request_bytes = 1024,
-            .request_time = std::chrono::milliseconds(400),
-            .idle_time = std::chrono::milliseconds(600)};
+            .request_time = std::chrono::milliseconds(800),
+            .idle_time = std::chrono::milliseconds(3000)};
   }
   HttpAnswer answer(const HttpRequest& request) {
     ++num_requests_;
@@ -143,19 +144,19 @@ TEST_F(HttpServerTest, WhatTheHandlerThrowsStaysSecret) {
 TEST_F(HttpServerTest, ALongOrSlowRequestIsGivenUp) {
   const Client large(server_.port());
   large.send("GET / HTTP/1.1\r\nHost: h\r\nX: " + std::string(2000, 'x') + "\r\n\r\n");
-  EXPECT_THAT(large.receive("<never>", 300), HasSubstr("<closed>"));
+  EXPECT_THAT(large.receive("<closed>"), HasSubstr("<closed>"));
   const Client slow(server_.port());
   slow.send("GET / HTTP/1.1\r\n");
-  for (int i = 0; i < 8; ++i) {
+  for (int i = 0; i < 12; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     slow.send("X");
   }
-  EXPECT_THAT(slow.receive("<closed>", 1000), HasSubstr("<closed>"));
+  EXPECT_THAT(slow.receive("<closed>", 5000), HasSubstr("<closed>"));
   EXPECT_EQ(num_requests_, 0);
 }
 
 TEST_F(HttpServerTest, AConnectionWithoutARequestEnds) {
-  EXPECT_THAT(Client(server_.port()).receive("<closed>", 2000), HasSubstr("<closed>"));
+  EXPECT_THAT(Client(server_.port()).receive("<closed>", 10'000), HasSubstr("<closed>"));
 }
 
 TEST_F(HttpServerTest, ConnectionsAndStreamsAreBounded) {
