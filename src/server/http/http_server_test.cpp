@@ -10,6 +10,7 @@
 
 #include <array>
 #include <atomic>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -73,7 +74,7 @@ class HttpServerTest : public testing::Test {
     thread_.join();
   }
   static HttpLimits limits() {
-    return {.max_connections = 4,
+    return {.max_connections = 8,
             .max_streams = 1,
             .max_request_bytes = 1024,
             .request_time = std::chrono::milliseconds(800),
@@ -164,7 +165,8 @@ TEST_F(HttpServerTest, ConnectionsAndStreamsAreBounded) {
   stream.send("GET /stream HTTP/1.1\r\nHost: h\r\n\r\n");
   EXPECT_THAT(stream.receive("data: 1"), HasSubstr("data: 1"));
   EXPECT_THAT(Client(server_.port()).ask("GET /stream HTTP/1.1\r\nHost: h\r\n\r\n"), StartsWith("HTTP/1.1 503"));
-  const Client one(server_.port()), two(server_.port()), three(server_.port());
+  std::vector<std::unique_ptr<Client>> others;
+  for (size_t i = 0; i < limits().max_connections; ++i) others.push_back(std::make_unique<Client>(server_.port()));
   EXPECT_THAT(Client(server_.port()).receive("<closed>"), StartsWith("HTTP/1.1 503"));
 }
 
