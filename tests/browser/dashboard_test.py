@@ -1,32 +1,17 @@
 # SPDX-License-Identifier: MIT
 """The pages of `attune serve` in a browser: light, dark, on a phone, by keyboard, beside a run; axe-core finds nothing wrong."""
-import os
-import pathlib
 import re
 import time
 import urllib.parse
 
 import story
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import sync_playwright
+from browser import SHOTS, BrowserStory
 from story import FAKE
 
-SHOTS = pathlib.Path(os.environ["ATTUNE_SHOTS"])
-WCAG_AA = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}}
 SIZES = "M,N,K,dtype\n" + "".join(f"{m},{n},64,fp32\n" for m in range(1, 5) for n in (32, 48))
 
 
-class Dashboard(story.Story):
-    @classmethod
-    def setUpClass(cls):
-        cls.playwright = sync_playwright().start()
-        cls.browser = cls.playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.browser.close()
-        cls.playwright.stop()
-
+class Dashboard(BrowserStory):
     def setUp(self):
         super().setUp()
         self.put("shapes.csv", SIZES)
@@ -64,8 +49,7 @@ class Dashboard(story.Story):
                 with self.subTest(f"{name} {scheme} {width}"):
                     page = self.page(path, scheme, width)
                     self.assertLessEqual(page.evaluate("document.documentElement.scrollWidth"), width)
-                    found = Axe().run(page, options=WCAG_AA)
-                    self.assertEqual(found.violations_count, 0, found.generate_report())
+                    self.check_accessibility(page)
                     page.screenshot(path=SHOTS / f"{name}-{scheme}-{width}.png")
                     self.assertEqual(self.complaints, [])
                     page.context.close()

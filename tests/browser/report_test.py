@@ -1,29 +1,14 @@
 # SPDX-License-Identifier: MIT
 """The HTML report in a browser: light, dark and on a phone, by keyboard and without script; axe-core finds nothing wrong."""
-import os
-import pathlib
 
 import story
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import sync_playwright
+from browser import SHOTS, BrowserStory
 from story import FAKE
 
-SHOTS = pathlib.Path(os.environ["ATTUNE_SHOTS"])
-WCAG_AA = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}}
 SIZES = "M,N,K,dtype\n" + "".join(f"{m},{n},64,fp32\n" for m in range(1, 9) for n in (32, 48))
 
 
-class Report(story.Story):
-    @classmethod
-    def setUpClass(cls):
-        cls.playwright = sync_playwright().start()
-        cls.browser = cls.playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.browser.close()
-        cls.playwright.stop()
-
+class Report(BrowserStory):
     def page(self, scheme="light", width=1280, **how):
         """A report that is open; what the page complains about is kept in `self.complaints`."""
         context = self.browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 800}, **how)
@@ -49,8 +34,7 @@ class Report(story.Story):
                 for details in page.query_selector_all("summary"):
                     details.click()
                 self.assertLessEqual(page.evaluate("document.documentElement.scrollWidth"), width)
-                found = Axe().run(page, options=WCAG_AA)
-                self.assertEqual(found.violations_count, 0, found.generate_report())
+                self.check_accessibility(page)
                 page.screenshot(path=SHOTS / f"report-{name}.png", full_page=True)
                 self.assertEqual(self.complaints, [])
 
