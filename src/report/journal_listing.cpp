@@ -29,6 +29,13 @@ bool is_entry_status(std::string_view text) {
   return is_ending || parse_status(text) || parse_verdict(text);
 }
 
+int64_t newest_entry_id(const Journal& journal) {
+  int64_t newest = 0;
+  journal.scan({.newest_first = true, .limit = 1, .runs = true},
+               [&](const Entry&, const Stamp& stamp) { newest = stamp.id; });
+  return newest;
+}
+
 void check_run(const Journal& journal, int64_t run) {
   if (run == 0) return;
   bool is_there = false;

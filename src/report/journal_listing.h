@@ -18,6 +18,9 @@ bool is_entry_status(std::string_view text);
 /// wait for it. 0: any run.
 void check_run(const Journal& journal, int64_t run);
 
+/// Returns the id of the newest entry that can be read; 0 for an empty journal.
+int64_t newest_entry_id(const Journal& journal);
+
 /// The newest decisions of a journal.
 struct NewestDecisions {
   std::vector<std::pair<Decision, Stamp>> decisions;  ///< The newest last.

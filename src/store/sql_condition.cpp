@@ -64,4 +64,10 @@ std::pair<std::string, std::vector<std::string>> condition_of(const Query& query
   return {std::move(condition), std::move(values)};
 }
 
+std::string index_of(const Query& query, bool is_schema_1) {
+  if (is_schema_1 || query.started || query.records || !query.decisions || query.pardons || query.runs) return {};
+  const bool names_problems = query.problem || !query.problem_prefix.empty();
+  return fmt::format(" INDEXED BY {}", names_problems ? "decisions_by_problem" : "decisions_by_place");
+}
+
 }  // namespace attune

@@ -392,14 +392,6 @@ class SqlJournal final : public Journal {
     return counts;
   }
 
-  /// The clause that names the index for a query of decisions alone: SQLite's planner prefers the one of all kinds,
-  /// which takes ten times as long. Empty for other queries.
-  static std::string index_of(const Query& query, bool is_schema_1) {
-    if (is_schema_1 || query.started || query.records || !query.decisions || query.pardons || query.runs) return {};
-    const bool names_problems = query.problem || !query.problem_prefix.empty();
-    return fmt::format(" INDEXED BY {}", names_problems ? "decisions_by_problem" : "decisions_by_place");
-  }
-
   EntryCounts count_rows(const Query& query, bool is_schema_1) const {
     const auto [condition, values] = condition_of(query, is_schema_1);
     const std::string index = index_of(query, is_schema_1);

@@ -18,6 +18,7 @@
 #include "pipeline/run/output_log.h"
 #include "pipeline/run/run_report.h"
 #include "pipeline/run/shape_json.h"
+#include "report/journal_listing.h"
 #include "store/journal.h"
 
 namespace attune {
@@ -164,14 +165,11 @@ class FamilySteps {
   ordered_json before_;  ///< The family's part of before.json; null: not timed yet.
 };
 
-/// The id of the journal's newest entry; 0: there is none.
+/// The id of the newest entry of the user's journal, which need not exist yet.
 int64_t newest_entry(const std::string& journal_option) {
   const std::filesystem::path file = journal_file(journal_option);
-  int64_t newest = 0;
-  if (!std::filesystem::exists(std::filesystem::symlink_status(file))) return newest;
-  open_sql_journal_read_only(file)->scan({.newest_first = true, .limit = 1, .runs = true},
-                                         [&](const Entry&, const Stamp& stamp) { newest = stamp.id; });
-  return newest;
+  if (!std::filesystem::exists(std::filesystem::symlink_status(file))) return 0;
+  return newest_entry_id(*open_sql_journal_read_only(file));
 }
 
 /// The document diff.md.

@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "ops/op.h"
 #include "report/document/noise_buckets.h"
+#include "report/journal_listing.h"
 #include "report/kernel_speed.h"
 #include "report/result_table.h"
 
@@ -48,7 +49,7 @@ int64_t m_of(const Problem& problem) {
   }
 }
 
-/// A number of a journal that is none would be no number in JSON either.
+/// JSON has no form for a number that is not finite.
 double finite(double value) { return std::isfinite(value) ? value : 0; }
 
 ReportDecision report_of(const Decision& decision, const Stamp& stamp, const KnownDevices& devices) {
@@ -237,21 +238,13 @@ class ModelCollector {
   NoiseBuckets noise_;
 };
 
-/// The id after which the newest `number` entries begin.
-int64_t beginning_of_newest(const Journal& journal, int64_t number) {
-  int64_t newest = 0;
-  journal.scan({.newest_first = true, .limit = 1, .runs = true},
-               [&](const Entry&, const Stamp& stamp) { newest = stamp.id; });
-  return std::max<int64_t>(0, newest - number);
-}
-
 }  // namespace
 
 ReportModel model_of(const Journal& journal, const JournalModelOptions& options) {
   ModelCollector collector(options);
   Query query{.run = options.run, .started = false, .pardons = false, .runs = true};
   query.after = options.after;
-  if (options.max_entries > 0) query.after = std::max(query.after, beginning_of_newest(journal, options.max_entries));
+  if (options.max_entries > 0) query.after = std::max(query.after, newest_entry_id(journal) - options.max_entries);
   const size_t num_damaged =
       journal.scan(query, [&](const Entry& entry, const Stamp& stamp) { collector.add(entry, stamp); });
   ReportModel model = collector.take();

@@ -167,7 +167,6 @@ void JournalWatch::follow() {
       journal_.read([](const Journal&) {});  // Opens the file that is there now.
       begin_anew();
       goes_on = state().is_complete ? read_newer() : read_older();
-      if (!state().is_complete) goes_on = true;
       set_failure({});
     } catch (const std::exception& failed) {
       set_failure(failed.what());

@@ -122,4 +122,13 @@ const char* series_tone(size_t number) {
   return kTones[number % kTones.size()];
 }
 
+void Canvas::frame(const Axis& x, const Axis& y, const ChartFrame& frame) {
+  legend(frame.names_and_tones, 2);
+  label("axis", 0, frame.top - 10, Anchor::start, frame.y_axis);
+  horizontal_lines(y, kPlotLeft, kChartWidth - kPlotRight);
+  vertical_lines(x, frame.top, frame.bottom, frame.bottom + 18);
+  label("axis", (kPlotLeft + kChartWidth - kPlotRight) / 2, frame.bottom + 38, Anchor::middle, frame.x_axis);
+  page_.line_end();
+}
+
 }  // namespace attune

@@ -16,6 +16,13 @@ inline constexpr double kPlotLeft = 64, kPlotRight = 16;
 
 enum class Anchor { start, middle, end };
 
+/// What stands around a plot, which lies from `top` to `bottom`.
+struct ChartFrame {
+  double top = 0, bottom = 0;
+  const std::vector<std::pair<std::string, std::string>>& names_and_tones;
+  const std::string &x_axis, &y_axis;
+};
+
 /// The marks of an SVG image, written between its begin and its end. `page` must outlive it.
 class Canvas {
  public:
@@ -36,6 +43,8 @@ class Canvas {
   void horizontal_lines(const Axis& axis, double left, double right);
   /// Names beside patches of their colours, from `y` on in rows; returns the height.
   double legend(const std::vector<std::pair<std::string, std::string>>& names_and_tones, double y);
+  /// All around the points and lines of a chart: names above it, both axes with their titles.
+  void frame(const Axis& x, const Axis& y, const ChartFrame& frame);
 
  private:
   Markup& page_;

@@ -49,12 +49,7 @@ void draw(Markup& page, const ScatterChart& chart) {
   const Axis x(Axis::Scale::logarithmic, xs.low / 1.3, xs.high * 1.3, kPlotLeft, kChartWidth - kPlotRight);
   const Axis y(Axis::Scale::logarithmic, ys.low / 1.3, ys.high * 1.3, bottom, top);
   Canvas canvas(page, chart.text, bottom + 44);
-  canvas.legend(names, 2);
-  canvas.label("axis", 0, top - 10, Anchor::start, chart.y_axis);
-  canvas.horizontal_lines(y, kPlotLeft, kChartWidth - kPlotRight);
-  canvas.vertical_lines(x, top, bottom, bottom + 18);
-  canvas.label("axis", (kPlotLeft + kChartWidth - kPlotRight) / 2, bottom + 38, Anchor::middle, chart.x_axis);
-  page.line_end();
+  canvas.frame(x, y, {top, bottom, names, chart.x_axis, chart.y_axis});
   for (const ScatterChart::Line& line : chart.lines) canvas.path("roof", path_of(line, x, y));
   for (const ScatterChart::Series& series : chart.series) {
     const std::string tone = fmt::format("{} {}", series.tone, series.is_hollow ? "hollow" : "dot");

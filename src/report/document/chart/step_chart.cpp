@@ -39,12 +39,7 @@ void draw(Markup& page, const StepChart& chart) {
                kChartWidth - kPlotRight);
   const Axis y(Axis::Scale::linear, chart.y_low, chart.y_high, bottom, top);
   Canvas canvas(page, chart.text, bottom + 44);
-  canvas.legend(names, 2);
-  canvas.label("axis", 0, top - 10, Anchor::start, chart.y_axis);
-  canvas.horizontal_lines(y, kPlotLeft, kChartWidth - kPlotRight);
-  canvas.vertical_lines(x, top, bottom, bottom + 18);
-  canvas.label("axis", (kPlotLeft + kChartWidth - kPlotRight) / 2, bottom + 38, Anchor::middle, chart.x_axis);
-  page.line_end();
+  canvas.frame(x, y, {top, bottom, names, chart.x_axis, chart.y_axis});
   for (const StepChart::Series& series : chart.series) {
     canvas.path(fmt::format("{} step", series.tone), steps_of(series, x, y));
     page.line_end();
