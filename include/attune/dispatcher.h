@@ -117,6 +117,10 @@ class ATTUNE_API Dispatcher {
   /// weights without them.
   Hit require(const Key& key, const Weights* weights = nullptr);
   Hit require(const GemmKey& key, const Weights* weights = nullptr);
+  /// Like require(), but the hit has a plan only if it is that of a row, and none is made while `stream` is captured.
+  /// It may be run until the thread's next call, without a workspace (host: with one). Throws invalid_input and device.
+  Hit require_row(const Key& key, void* stream = nullptr);
+  Hit require_row(const GemmKey& key, void* stream = nullptr);
   /// Runs the problem. Operands are in the order of operands() (of a product: a, b, [bias], c), contiguous and aligned
   /// to 16 bytes. A wrong number of them, a null pointer, a misaligned one and an output that shares a byte with
   /// another operand are invalid_input; inputs may overlap each other. `stream`: a stream of the device; null on a
@@ -180,11 +184,11 @@ class ATTUNE_API Dispatcher {
   std::vector<TableInUse> tables() const;
   DispatchCounts counts() const;
   /// Ends the dispatcher's own thread, writes captured shapes and reports missed ones. Lookups and runs keep working
-  /// with the current plans and tables. Intended for the end of a process; the destructor calls it, and a second call
-  /// does nothing.
+  /// with the current plans and tables. For the end of a process; the destructor calls it, a second call does nothing.
   void finish();
 
  private:
+  friend class CommonChanges;
   struct State;
   std::unique_ptr<State> state_;
 };

@@ -31,8 +31,9 @@ class NotBuilt(Exception):
     """The kernels cannot be had here; one sentence that says what to do."""
 
 
-def load(torch: Any) -> ctypes.CDLL:
-    """Returns the library of kernels for `torch`, compiled first if this user's cache lacks it, which takes seconds.
+def build(torch: Any) -> tuple[Path, str]:
+    """Returns the file of the library of kernels for `torch`, compiled first if this user's cache lacks it, which takes
+    seconds, and why it has none for CUDA tensors ('' if it has).
 
     Raises NotBuilt. Two processes compile once: the second waits for the first.
     """
@@ -43,7 +44,15 @@ def load(torch: Any) -> ctypes.CDLL:
         if not library.exists():
             _build_once(folder, headers)
         _check_private(library)
-        return ctypes.CDLL(str(library))
+        return library, headers.why_no_cuda
+    except OSError as error:
+        raise NotBuilt(f"the kernels for PyTorch cannot be compiled or read: {error}") from None
+
+
+def load(file: Path) -> ctypes.CDLL:
+    """Opens what build() returned. Raises NotBuilt."""
+    try:
+        return ctypes.CDLL(str(file))
     except OSError as error:
         raise NotBuilt(f"the kernels for PyTorch cannot be opened: {error}") from None
 
@@ -60,6 +69,19 @@ class _Headers:
         # Debian's are in the compiler's own folders.
         self.libraries = installed / "lib" if (installed / "lib" / "libtorch_cpu.so").exists() else None
         self.compiler = _compiler()
+        self.why_no_cuda = self._why_no_cuda(torch)
+
+    def _why_no_cuda(self, torch: Any) -> str:
+        """Why the kernels do not serve CUDA tensors; '' if they do."""
+        if getattr(torch.version, "cuda", None) is None:
+            return "this PyTorch is built without CUDA"
+        if self.libraries is None or not (self.libraries / "libtorch_cuda.so").exists():
+            return "the folder of PyTorch's libraries has no libtorch_cuda.so"
+        # How a kernel gets the current stream without headers of CUDA, which users need not have.
+        guard = self.include / "c10" / "cuda" / "impl" / "CUDAGuardImpl.h"
+        if not guard.exists() or "getStreamNativeHandle" not in guard.read_text():
+            return f"PyTorch {self.version} does not name the current stream of a device to kernels without CUDA's headers"
+        return ""
 
     @staticmethod
     def _find(installed: Path, version: str) -> Path:
@@ -68,7 +90,9 @@ class _Headers:
             header = folder / "torch" / "csrc" / "api" / "include" / "torch" / "version.h"
             if not header.exists():
                 continue
-            text = header.read_text()
+            # Since 2.9 the numbers are in a header that this one includes.
+            numbers = folder / "torch" / "headeronly" / "version.h"
+            text = (numbers if numbers.exists() else header).read_text()
             found = ".".join(
                 number.group(1) if (number := re.search(rf"#define TORCH_VERSION_{part} (\d+)", text)) else "?"
                 for part in ("MAJOR", "MINOR", "PATCH")
@@ -82,6 +106,7 @@ class _Headers:
         """Names everything that the library depends on."""
         digest = hashlib.sha256()
         parts = [self.version, self.build, str(self.has_new_strings), platform.machine(), self.compiler]
+        parts += [self.why_no_cuda, str(self.libraries)]
         for source in sorted(SOURCES.iterdir()):
             if source.suffix in (".h", ".cpp"):
                 parts += [source.name, source.read_text()]
@@ -93,14 +118,15 @@ class _Headers:
         standard = "c++20" if _at_least(self.version, 2, 9) else "c++17"
         command = [self.compiler, f"-std={standard}", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-w"]
         command.append(f"-D_GLIBCXX_USE_CXX11_ABI={int(self.has_new_strings)}")
+        command.append(f"-DATTUNE_TORCH_CUDA={int(not self.why_no_cuda)}")
         if self.include != Path("/usr/include"):
             command += ["-isystem", str(self.include)]
         command += ["-isystem", str(self.include / "torch" / "csrc" / "api" / "include")]
         command += [str(SOURCES / "torch_kernels.cpp"), "-o", str(output)]
         if self.libraries is not None:
-            command.append(f"-L{self.libraries}")
-        # The process has these open; their names are what the loader needs to find them.
-        return [*command, "-ltorch_cpu", "-lc10"]
+            # A worker of the tuner opens them without Python.
+            command += [f"-L{self.libraries}", f"-Wl,-rpath,{self.libraries}"]
+        return [*command, *(() if self.why_no_cuda else ("-ltorch_cuda",)), "-ltorch_cpu", "-lc10"]
 
 
 def _at_least(version: str, major: int, minor: int) -> bool:

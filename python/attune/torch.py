@@ -14,6 +14,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import ctypes
+import os
 import threading
 import warnings
 from typing import Any, Iterator
@@ -22,7 +23,7 @@ import torch
 from torch.autograd import forward_ad as _forward_ad
 
 from attune import errors
-from attune import _torch_build
+from attune import _torch_build, _torch_group
 from attune._attune import count_product, examine_linear, product_counts, product_functions, run_product
 
 _NUMBERS = {torch.float32: 1, torch.bfloat16: 2, torch.float16: 3}  # Numbers of attune::DType.
@@ -31,18 +32,29 @@ _STRIDED = torch.strided
 _lock = threading.RLock()
 _way = ""  # What patch() did: "dispatcher", "python", or nothing.
 _why = ""  # Why it was not the dispatcher.
+_why_no_cuda = ""  # Why CUDA tensors are not served.
 _was_patched = False
+_OPERATORS = "ATTUNE_TORCH_OPERATORS"  # Names the library in which the solver torch.gemm finds PyTorch's operators.
 _kernels: ctypes.CDLL | None = None
+_kernels_without_cuda = ""  # Why they serve no CUDA tensors.
 _original: Any = None
+_ranks: _torch_group.RankGroup | None = None  # Whose changes all make together.
 
 
-def patch(way: str | None = None) -> None:
-    """Routes products of host tensors through Attune, in all threads: linear layers, mm, mv and addmm, whoever calls
-    them.
+def patch(way: str | None = None, group: Any = None) -> None:
+    """Routes products of host and CUDA tensors through Attune, in all threads: linear layers, mm, mv and addmm, whoever
+    calls them.
 
     way  "dispatcher": kernels at PyTorch's dispatcher, compiled at the first use on a machine, which takes seconds.
          "python": torch.nn.functional.linear is replaced, which only its callers in Python meet, without gradients.
          None: the first if it can be had, otherwise the second; status() says which and why.
+
+    group  a torch.distributed process group, or True for the default one, whose ranks are to serve every shape with the
+           same kernel. All of them call patch() and then sync() where a step ends; tables and kernels change what serves
+           there and nowhere else (docs/adr/0024). This call is a collective then. None: each process changes by itself.
+
+    On a GPU rows of the tables alone are served, on the current stream; PyTorch computes what no row serves (`no_gpu_row`).
+    The Python way serves host tensors alone.
 
     Attune takes tensors of one type (fp32, bf16 or fp16) whose strides its kernels read; PyTorch's own kernels compute
     all other calls, and those that no library supports; calls() counts them by reason. Gradients, autocast, compiled
@@ -51,14 +63,19 @@ def patch(way: str | None = None) -> None:
     by the requirement. A call runs on at most torch.get_num_threads() threads, with the rows for that many.
 
     A second call does nothing. No other thread may run PyTorch while it is patched or unpatched. Raises ValueError for
-    another way, UnavailableError if "dispatcher" cannot be had.
+    another way, for a group that this process is no rank of, and for another group than the first call's;
+    UnavailableError if "dispatcher" cannot be had.
     """
-    global _way, _was_patched, _why
+    global _way, _was_patched, _why, _why_no_cuda, _ranks
     if way not in (None, "dispatcher", "python"):
         raise ValueError(f"way must be 'dispatcher', 'python' or None, got {way!r}")
     with _lock:
         if _way:
+            if group is not None and (_ranks is None or not _ranks.is_of(group)):
+                raise ValueError("PyTorch is patched without this group, call attune.torch.unpatch() first")
             return
+        if group is not None:
+            _ranks = _torch_group.RankGroup(group)
         _why = "the Python way was asked for"
         if way != "python":
             try:
@@ -66,20 +83,47 @@ def patch(way: str | None = None) -> None:
                 _way, _why = "dispatcher", ""
             except _torch_build.NotBuilt as error:
                 if way == "dispatcher":
+                    _end_group()
                     raise errors.UnavailableError(str(error)) from None
                 _why = str(error)
         if not _way:
             _replace_function()
-            _way = "python"
+            _way, _why_no_cuda = "python", "the Python way serves host tensors alone"
         if not _was_patched:
             _was_patched = True
             atexit.register(_warn_of_nothing_routed)
+        if _ranks is not None:
+            _ranks.exchange()
+
+
+def sync() -> bool:
+    """Changes what serves, on all ranks of the group that PyTorch was patched for, and returns whether anything changed.
+
+    A collective, which all ranks call at the same place, where a step ends: tables that all of them have read since, and
+    kernels that all have compiled, serve from now on. Usually it exchanges two numbers. It waits for the other ranks,
+    never for a compiler. What keeps ranks from agreeing is a RuntimeWarning, once each. No other thread may run PyTorch meanwhile.
+
+    Raises what the collective raises, such as RuntimeError after the group's timeout if a rank is gone; this rank then
+    serves as before. Raises ValueError without a group.
+    """
+    with _lock:
+        if _ranks is None:
+            raise ValueError("there is no group to agree with, call attune.torch.patch(group=...) first")
+        return _ranks.exchange()
+
+
+def _end_group() -> None:
+    global _ranks
+    if _ranks is not None:
+        _ranks.end()
+        _ranks = None
 
 
 def unpatch() -> None:
-    """Restores PyTorch's own kernels. Does nothing without a patch."""
+    """Restores PyTorch's own kernels, and ends what a group agrees on. Does nothing without a patch."""
     global _way, _original
     with _lock:
+        _end_group()
         if _way == "dispatcher" and _kernels is not None:
             _kernels.attune_torch_unregister()
         elif _way == "python":
@@ -88,11 +132,11 @@ def unpatch() -> None:
 
 
 @contextlib.contextmanager
-def patched(way: str | None = None) -> Iterator[None]:
-    """Context manager: patch(way) while it is entered. One inside another, or inside patch(), changes nothing."""
+def patched(way: str | None = None, group: Any = None) -> Iterator[None]:
+    """Context manager: patch(way, group) while it is entered. One inside another, or inside patch(), changes nothing."""
     with _lock:
         was_patched = bool(_way)
-        patch(way)
+        patch(way, group)
     try:
         yield
     finally:
@@ -101,9 +145,10 @@ def patched(way: str | None = None) -> Iterator[None]:
 
 
 def status() -> dict[str, str]:
-    """Returns `way`, how PyTorch is patched now ('dispatcher', 'python', or '' if it is not), and `why`, one sentence:
-    why the last patch() did not use the dispatcher ('' if it did)."""
-    return {"way": _way, "why": _why}
+    """Returns `way`, how PyTorch is patched now ('dispatcher', 'python', or '' if it is not); `why`, one sentence: why
+    the last patch() did not use the dispatcher ('' if it did); and `why_no_cuda`: why it does not serve CUDA tensors (''
+    if it does)."""
+    return {"way": _way, "why": _why, "why_no_cuda": _why_no_cuda}
 
 
 def calls() -> dict[str, int]:
@@ -117,26 +162,38 @@ def calls() -> dict[str, int]:
     return {"routed": by_row + no_row, "no_row": no_row, "passed_on": sum(counts.values()), **counts}
 
 
+def operators() -> str:
+    """Returns the file of the library in which the tuner finds this PyTorch's operators, to be named by
+    ATTUNE_TORCH_OPERATORS: `torch.gemm` is then a candidate of every shape. Compiles it first on a machine that lacks
+    it, which takes seconds. patch() sets the variable itself; `python -m attune.torch` prints
+    the file. Raises UnavailableError without headers of PyTorch or a compiler."""
+    try:
+        return str(_torch_build.build(torch)[0])
+    except _torch_build.NotBuilt as error:
+        raise errors.UnavailableError(str(error)) from None
+
+
 def _warn_of_nothing_routed() -> None:
     now = calls()
-    if now["routed"] > 0:
-        return
+    left_to_pytorch = now["stock_row"]
     reasons = ", ".join(f"{name} {number}" for name, number in now.items() if number and name != "passed_on")
-    warnings.warn(
-        f"attune.torch was patched in and computed none of {now['passed_on']} products: {reasons or 'none arrived'}",
-        RuntimeWarning,
-        stacklevel=1,
-    )
+    text = f"attune.torch was patched in and computed none of {now['passed_on']} products: {reasons or 'none arrived'}"
+    if now["routed"] + left_to_pytorch == 0:
+        warnings.warn(text, RuntimeWarning, stacklevel=1)
 
 
 def _register() -> None:
-    global _kernels
+    global _kernels, _kernels_without_cuda, _why_no_cuda
     if _kernels is None:
-        library = _torch_build.load(torch)
+        file, why_no_cuda = _torch_build.build(torch)
+        library = _torch_build.load(file)
         library.attune_torch_register.restype = ctypes.c_char_p
         library.attune_torch_register.argtypes = [ctypes.c_void_p]
         library.attune_torch_unregister.restype = None
-        _kernels = library
+        _kernels, _kernels_without_cuda = library, why_no_cuda
+        # Tuners that this process starts have PyTorch among their candidates, and rows that name it serve here.
+        os.environ[_OPERATORS] = str(file)
+    _why_no_cuda = _kernels_without_cuda
     failure = _kernels.attune_torch_register(product_functions())
     if failure is not None:
         raise _torch_build.NotBuilt(f"PyTorch refuses the kernels: {failure.decode(errors='replace')}")
@@ -225,3 +282,10 @@ def _run(x: Any, w: Any, bias: Any) -> Any:
         if torch.get_num_threads() != threads:
             torch.set_num_threads(threads)
     return out if is_done else None
+
+
+if __name__ == "__main__":
+    try:
+        print(operators())
+    except errors.UnavailableError as error:
+        raise SystemExit(f"attune: {error}") from None

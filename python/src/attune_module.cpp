@@ -4,11 +4,14 @@
 #include <dlfcn.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "candidate.h"
 #include "capturing.h"
+#include "common_changes.h"
+#include "dispatchers.h"
 #include "errors.h"
 #include "gemm.h"
 #include "gil.h"
@@ -22,22 +25,27 @@ using namespace nb::literals;
 namespace attune::python {
 namespace {
 
-std::string explain(const std::string& problem) {
+/// Nothing: that of the environment.
+Dispatcher& named(const std::optional<std::string>& device) {
+  return device ? Dispatcher::global(*device) : Dispatcher::global();
+}
+
+std::string explain(const std::string& problem, const std::optional<std::string>& device) {
   const GilRelease others_run;
-  Dispatcher& dispatcher = Dispatcher::global();
+  Dispatcher& dispatcher = named(device);
   return dispatcher.explain(dispatcher.key(problem));
 }
 
 bool reload() {
   const GilRelease others_run;
-  return Dispatcher::global().reload();
+  return reload_all();
 }
 
-std::vector<nb::dict> tables() {
+std::vector<nb::dict> tables(const std::optional<std::string>& device) {
   std::vector<TableInUse> in_use;
   {
     const GilRelease others_run;  // tables() may wait for a library that packs weights.
-    in_use = Dispatcher::global().tables();
+    in_use = named(device).tables();
   }
   std::vector<nb::dict> all;
   for (const TableInUse& table : in_use) {
@@ -51,14 +59,14 @@ std::vector<nb::dict> tables() {
   return all;
 }
 
-std::vector<std::string> notices() {
+std::vector<std::string> notices(const std::optional<std::string>& device) {
   const GilRelease others_run;
-  return Dispatcher::global().notices();
+  return named(device).notices();
 }
 
 int set_num_threads(int threads) {
   const GilRelease others_run;  // The first use of a limit reads the tables.
-  return Dispatcher::global().set_threads(threads);
+  return host_dispatcher().set_threads(threads);
 }
 
 std::string requirement() {
@@ -68,11 +76,11 @@ std::string requirement() {
 
 int get_num_threads() {
   const GilRelease others_run;
-  return Dispatcher::global().threads();
+  return host_dispatcher().threads();
 }
 
-nb::dict counts() {
-  const DispatchCounts now = Dispatcher::global().counts();
+nb::dict counts(const std::optional<std::string>& device) {
+  const DispatchCounts now = named(device).counts();
   nb::dict all;
   all["calls"] = now.calls;
   all["misses"] = now.misses;
@@ -102,16 +110,21 @@ bias  (n,)      of the type of x; None: none
 out   (..., n)  fp32, fp16 or bf16; written in place, must not overlap the others. None: a new array of the kind
                 and type of x (of packed weights: of their out_dtype)
 
-NumPy arrays (bf16 with ml_dtypes) and, through DLPack, those of PyTorch and other libraries on the CPU. Nothing is
-copied: all are C-contiguous and start at a multiple of 16 bytes, as fresh arrays do. No gradients. Returns out. The GIL
-is released while it runs. The first call of a shape prepares its kernel.
+stream  on a GPU, the stream that gets the work: an address, or an object with `cuda_stream`, `ptr` or `__cuda_stream__`.
+        None: PyTorch's current one for its tensors, the legacy default stream for other arrays
+
+NumPy arrays (bf16 with ml_dtypes) and, through DLPack, those of PyTorch and other libraries, all on the CPU or all on
+one CUDA device. Nothing is copied: all are C-contiguous and start at a multiple of 16 bytes, as fresh arrays do. No
+gradients. Returns out, on a GPU once the work is enqueued. The GIL is released while it runs. The first call of a shape
+prepares its kernel.
 
 Raises ValueError for a wrong shape, stride, alignment, device, a read-only or overlapping out; TypeError for a wrong
-type; attune.errors.UnavailableError when no library supports the problem, DeviceError when one reports an error.)";
+type and for arrays on several devices; attune.errors.UnavailableError when no library supports the problem, DeviceError when one reports an error.)";
 constexpr const char* kExplainDoc = R"(Returns the steps of a problem's lookup as readable lines.
 
 problem: as `attune` writes it, `gemm_a16w16 m=128 n=1536 k=7168 dtype=bf16 bias=1`; omitted attributes have their defaults.
-Raises InvalidInputError for another text.)";
+device: `cuda:0`; None: that of ATTUNE_DEVICE, `cpu:0` without it.
+Raises InvalidInputError for another text or device.)";
 constexpr const char* kRunDoc = R"(Runs a problem of any op: one candidate of it, or the kernel that the tables name.
 
 problem    as `attune` writes it, `gemm_a16w16 m=4 n=96 k=64 dtype=fp32`; omitted attributes have their defaults
@@ -120,7 +133,8 @@ candidate  as tables name it, `jit_cpu.gemm@3:bm=4;...`; `attune list candidates
 tensors    the problem's operands in order (of a product a, b, bias if there is one, c), the output last, which is
            written in place; or a dict of them by role, {'a': x, 'b': w, 'c': out}
 packed     what pack_operands returned for the problem with any number of rows; tensors then omit these operands. Without
-           a candidate only
+           a candidate only, and on the CPU
+stream     as for gemm_a16w16
 
 Arrays as for gemm_a16w16, and int8, each of exactly the problem's shape and type. A candidate's kernel that is not compiled is
 compiled first, which takes seconds. The GIL is released.
@@ -147,7 +161,8 @@ per_shape, max_bytes  as for pack_weights
 
 Returns PackedOperands: layouts, nbytes. Raises as pack_weights does, and ValueError for a problem that packs nothing.)";
 constexpr const char* kReloadDoc =
-    "Checks the files of the tables now instead of within a second. Returns True if one has changed; later calls use "
+    "Checks the files of the tables now, of all devices in use, instead of within a second. Returns True if one has "
+    "changed; later calls use "
     "it.";
 constexpr const char* kSetThreadsDoc =
     R"(Sets the thread limit of all later calls, of all threads, and returns it.
@@ -160,13 +175,14 @@ constexpr const char* kCountsDoc =
     R"(How often since the first call: calls, misses (no row served them), shapes, missed_shapes, reloads.
 
 plans is the number of plans kept now, which hold plan_bytes; evicted_plans were evicted; plan_limit_reached counts how
-often the limit forced an eviction. captured_plans are held by captured graphs.)";
+often the limit forced an eviction. captured_plans are held by captured graphs. device: as for explain.)";
 constexpr const char* kTablesDoc =
     R"(Returns the tables that calls use now, by op and in the order of precedence: a dict for each.
 
 op, file (a pathlib.Path), origin ('variable', 'overlay', 'model' or 'default'), is_there (False for a
-missing file that a variable names).)";
-constexpr const char* kNoticesDoc = "Returns notices about the current tables, one sentence each.";
+missing file that a variable names). device: as for explain.)";
+constexpr const char* kNoticesDoc =
+    "Returns notices about the current tables, one sentence each. device: as for explain.";
 
 void add_capture(nb::module_& module) {
   nb::class_<ShapeCapture>(module, "ShapeCapture", "Collects shapes between start() and stop(); see attune.capture.")
@@ -188,9 +204,9 @@ NB_MODULE(_attune, module) {
   module.attr("version") = attune_version();
   module.attr("library") = library();
   module.def("gemm_a16w16", &gemm_a16w16, "x"_a, "w"_a, "bias"_a.none() = nb::none(), "out"_a.none() = nb::none(),
-             kGemmDoc);
+             nb::kw_only(), "stream"_a.none() = nb::none(), kGemmDoc);
   module.def("run", &run_problem, "problem"_a, "candidate"_a.none(), "tensors"_a, "packed"_a.none() = nb::none(),
-             kRunDoc);
+             nb::kw_only(), "stream"_a.none() = nb::none(), kRunDoc);
   nb::class_<PackedWeights>(module, "PackedWeights", "Packed weights, for every number of rows; see pack_weights.")
       .def_prop_ro("layouts", &PackedWeights::layouts)
       .def_prop_ro("nbytes", &PackedWeights::bytes)
@@ -202,19 +218,20 @@ NB_MODULE(_attune, module) {
       .def_prop_ro("nbytes", &PackedOperands::bytes);
   module.def("pack_operands", &pack_operands, "problem"_a, "tensors"_a, nb::kw_only(), "per_shape"_a = false,
              "max_bytes"_a = 0, kPackOperandsDoc);
-  module.def("explain", &explain, "problem"_a, kExplainDoc);
+  module.def("explain", &explain, "problem"_a, "device"_a.none() = nb::none(), kExplainDoc);
   module.def("reload", &reload, kReloadDoc);
   module.def("set_num_threads", &set_num_threads, "threads"_a, kSetThreadsDoc);
   module.def("get_num_threads", &get_num_threads, "Returns the thread limit; see set_num_threads.");
   module.def("requirement", &requirement,
              "Returns what every kernel must keep, from ATTUNE_REQUIRE: '', 'deterministic' or 'batch-invariant'.");
-  module.def("counts", &counts, kCountsDoc);
-  module.def("tables", &tables, kTablesDoc);
-  module.def("notices", &notices, kNoticesDoc);
+  module.def("counts", &counts, "device"_a.none() = nb::none(), kCountsDoc);
+  module.def("tables", &tables, "device"_a.none() = nb::none(), kTablesDoc);
+  module.def("notices", &notices, "device"_a.none() = nb::none(), kNoticesDoc);
   // Baseline function for benchmarks/call_overhead.py.
   module.def(
       "bare", [](nb::handle, nb::handle, nb::handle, nb::handle) {}, "x"_a, "w"_a, "bias"_a.none() = nb::none(),
       "out"_a.none() = nb::none());
   add_capture(module);
   add_torch_calls(module);
+  add_common_changes(module);
 }

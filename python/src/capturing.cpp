@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "capturing.h"
 
-#include <attune/dispatcher.h>
 #include <attune/error.h>
 #include <nanobind/nanobind.h>
 #include <pthread.h>
@@ -33,11 +32,11 @@ void replace(Captures captures) {
 }
 
 template <typename AnyKey>
-void note_in_all(const AnyKey& key) noexcept {
+void note_in_all(const AnyKey& key, int threads) noexcept {
   if (started.load() == nullptr) return;
   num_readers.fetch_add(1);
   if (const Captures* captures = started.load()) {
-    for (Capture* capture : *captures) capture->note(key, Dispatcher::global().threads());
+    for (Capture* capture : *captures) capture->note(key, threads);
   }
   num_readers.fetch_sub(1);
 }
@@ -68,7 +67,7 @@ void ShapeCapture::flush() {
   if (!why.empty()) throw Error(ErrorCode::io, why);
 }
 
-void ShapeCapture::note(const Key& key) noexcept { note_in_all(key); }
-void ShapeCapture::note(const GemmKey& key) noexcept { note_in_all(key); }
+void ShapeCapture::note(const Key& key, int threads) noexcept { note_in_all(key, threads); }
+void ShapeCapture::note(const GemmKey& key, int threads) noexcept { note_in_all(key, threads); }
 
 }  // namespace attune::python

@@ -24,9 +24,10 @@ class ShapeCapture {
   uint64_t num_shapes() const noexcept { return capture_.num_shapes(); }
   uint64_t num_dropped() const noexcept { return capture_.num_dropped(); }
 
-  /// Notes a call in all started captures. Any thread may call it; it takes no lock, so that a fork() can hold none.
-  static void note(const Key& key) noexcept;
-  static void note(const GemmKey& key) noexcept;
+  /// Notes a call in all started captures. `threads`: limit of its dispatcher on the host, 0 on a GPU. Any thread may
+  /// call it; it takes no lock, so that a fork() can hold none.
+  static void note(const Key& key, int threads) noexcept;
+  static void note(const GemmKey& key, int threads) noexcept;
 
  private:
   Capture capture_;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "gemm.h"
-#include "gil.h"
 
 #include <attune/dispatcher.h>
 
@@ -8,7 +7,9 @@
 #include <optional>
 #include <string>
 
+#include "call_device.h"
 #include "capturing.h"
+#include "dispatchers.h"
 #include "errors.h"
 #include "gil.h"
 #include "operand.h"
@@ -51,27 +52,29 @@ void check_out(const Operand& out, const Operand& x, int64_t n, const Operand* w
 }
 
 /// `operands`: x, w, bias or null, out.
-void run(const GemmKey& key, std::array<void*, 4> operands) {
-  ShapeCapture::note(key);
+void run(const GemmKey& key, std::array<void*, 4> operands, const CallPlace& place) {
+  Dispatcher& its = dispatcher(place);
+  ShapeCapture::note(key, limit_of_threads(place, its));
   size_t num_operands = 4;
   if (operands[2] == nullptr) {
     operands[2] = operands[3];
     num_operands = 3;
   }
   const GilRelease others_run;
-  Dispatcher::global().run(key, {operands.data(), num_operands});
+  its.run(key, {operands.data(), num_operands}, place.stream);
 }
 
 nb::object gemm_packed(nb::handle x_array, const PackedWeights& w, nb::handle bias_array, nb::object out_array) {
   const GemmKey& packed = w.key();
-  const Operand x("x", x_array);
+  CallDevice host;
+  const Operand x("x", x_array, host);
   if (x.dtype() != packed.in)
     fail_type("x and w must be of one type, got " + text(x.dtype()) + " and " + text(packed.in));
   if (x.ndim() < 1 || x.dim(x.ndim() - 1) != packed.k)
     fail_value("the last axis of x must be that of w, " + std::to_string(packed.k) + ", the shape is " +
                x.shape_text());
   std::optional<Operand> bias;
-  if (!bias_array.is_none()) bias.emplace("bias", bias_array);
+  if (!bias_array.is_none()) bias.emplace("bias", bias_array, host);
   const bool wants_bias = (packed.flags & GemmKey::bias) != 0;
   if (wants_bias != bias.has_value())
     fail_value(wants_bias ? "these weights were packed for calls with a bias, give one"
@@ -79,35 +82,38 @@ nb::object gemm_packed(nb::handle x_array, const PackedWeights& w, nb::handle bi
   if (bias) check_bias(*bias, packed.in, packed.n);
   const bool is_given = !out_array.is_none();
   if (!is_given) out_array = x.make_out(x_array, packed.n, packed.out);
-  const Operand out("out", out_array, true);
+  const Operand out("out", out_array, host, true);
   if (is_given) check_out(out, x, packed.n, nullptr, bias ? &*bias : nullptr);
   if (out.dtype() != packed.out)
     fail_type("these weights were packed for results of type " + text(packed.out) + ", out has " + text(out.dtype()));
   if (x.elements() == 0) return out_array;
   GemmKey key = packed;
   key.m = x.elements() / packed.k;
-  ShapeCapture::note(key);
+  Dispatcher& its = host_dispatcher();
+  ShapeCapture::note(key, its.threads());
   std::array<void*, 3> operands = {x.data(), bias ? bias->data() : out.data(), out.data()};
   const GilRelease others_run;
-  Dispatcher::global().run(key, w.weights(), {operands.data(), bias ? size_t{3} : size_t{2}});
+  its.run(key, w.weights(), {operands.data(), bias ? size_t{3} : size_t{2}});
   return out_array;
 }
 
 }  // namespace
 
-nb::object gemm_a16w16(nb::handle x_array, nb::handle w_array, nb::handle bias_array, nb::object out_array) {
+nb::object gemm_a16w16(nb::handle x_array, nb::handle w_array, nb::handle bias_array, nb::object out_array,
+                       nb::handle stream) {
   if (const PackedWeights* packed = PackedWeights::of(w_array))
     return gemm_packed(x_array, *packed, bias_array, std::move(out_array));
-  const Operand x("x", x_array), w("w", w_array);
+  CallDevice call(stream);
+  const Operand x("x", x_array, call), w("w", w_array, call);
   check_inputs(x, w);
   std::optional<Operand> bias;
   if (!bias_array.is_none()) {
-    bias.emplace("bias", bias_array);
+    bias.emplace("bias", bias_array, call);
     check_bias(*bias, w.dtype(), w.dim(0));
   }
   const bool is_given = !out_array.is_none();
   if (!is_given) out_array = x.make_out(x_array, w.dim(0), x.dtype());
-  const Operand out("out", out_array, true);
+  const Operand out("out", out_array, call, true);
   if (is_given) check_out(out, x, w.dim(0), &w, bias ? &*bias : nullptr);
   if (x.elements() == 0) return out_array;  // Without rows there is nothing to write.
 
@@ -118,7 +124,7 @@ nb::object gemm_a16w16(nb::handle x_array, nb::handle w_array, nb::handle bias_a
                     .in = x.dtype(),
                     .out = out.dtype(),
                     .flags = static_cast<uint8_t>(bias ? GemmKey::bias : 0)};
-  run(key, {x.data(), w.data(), bias ? bias->data() : nullptr, out.data()});
+  run(key, {x.data(), w.data(), bias ? bias->data() : nullptr, out.data()}, call.place());
   return out_array;
 }
 

@@ -7,19 +7,23 @@
 #include <optional>
 #include <string>
 
+#include "call_device.h"
+
 namespace attune::python {
 
 /// Which types an array may have: those of a linear layer, fp32, fp16 and bf16, or int8, too.
 enum class ElementTypes : uint8_t { floats, all };
 
-/// A Python array that the library can use: on the host, of one of these types, C-contiguous, aligned to 16 bytes.
-/// Nothing is copied. Arrays come through the buffer protocol (NumPy, with ml_dtypes for bf16) or DLPack (PyTorch and
-/// others); both keep the memory in place while this lives. Construction and destruction require the GIL.
+/// A Python array that the library can use: on the device of its call, of one of these types, C-contiguous, aligned to
+/// 16 bytes. Nothing is copied. Arrays come through the buffer protocol (NumPy, with ml_dtypes for bf16) or DLPack
+/// (PyTorch and others), which makes those on a GPU ready for the call's stream; both keep the memory in place while
+/// this lives. Construction and destruction require the GIL.
 class Operand {
  public:
-  /// Throws ValueError or TypeError, naming the argument, if the library cannot use the array. `writable`: the array
-  /// will be written.
-  Operand(const char* role, nanobind::handle array, bool writable = false, ElementTypes types = ElementTypes::floats);
+  /// Throws ValueError or TypeError, naming the argument, if the library cannot use the array, or it is not on the
+  /// device of `call`. `writable`: the array will be written.
+  Operand(const char* role, nanobind::handle array, CallDevice& call, bool writable = false,
+          ElementTypes types = ElementTypes::floats);
   ~Operand();
   Operand(const Operand&) = delete;
   Operand& operator=(const Operand&) = delete;
@@ -38,7 +42,8 @@ class Operand {
  private:
   bool take_buffer(nanobind::handle array, bool writable);
   bool take_bf16_view(nanobind::handle array, bool writable);
-  void take_dlpack(nanobind::handle array);
+  nanobind::object dlpack(nanobind::handle array, CallDevice& call) const;
+  void take_dlpack(nanobind::handle array, CallDevice& call);
   void refuse_dtype(nanobind::handle array, const std::string& what) const;
   void count_elements();
   void check_layout(const int64_t* strides, int64_t unit, bool writable) const;

@@ -57,7 +57,8 @@ nb::object list_of(nb::handle tensors) {
 
 }  // namespace
 
-OperandSet::OperandSet(nb::handle tensors, const std::vector<TensorSpec>& specs, const std::string& whose) {
+OperandSet::OperandSet(nb::handle tensors, const std::vector<TensorSpec>& specs, CallDevice& call,
+                       const std::string& whose) {
   const nb::object arrays = PyDict_Check(tensors.ptr()) != 0 ? values_of(tensors, specs) : list_of(tensors);
   const auto count = static_cast<size_t>(PyList_Size(arrays.ptr()));
   std::string wanted;
@@ -68,7 +69,7 @@ OperandSet::OperandSet(nb::handle tensors, const std::vector<TensorSpec>& specs,
     const bool is_output = specs[i].use == Use::output;
     const nb::handle array(PyList_GetItem(arrays.ptr(), static_cast<Py_ssize_t>(i)));
     const std::string& role = roles_.emplace_back("tensors[" + std::to_string(i) + "] (" + specs[i].role + ")");
-    const Operand& operand = operands_.emplace_back(role.c_str(), array, is_output, ElementTypes::all);
+    const Operand& operand = operands_.emplace_back(role.c_str(), array, call, is_output, ElementTypes::all);
     check(role, operand, specs[i]);
     places_.push_back(operand.data());
     for (const Operand& other : operands_) {

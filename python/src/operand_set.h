@@ -18,7 +18,8 @@ class OperandSet {
  public:
   /// `tensors`: arrays in the order of the specifications, or a dict of them by role. Throws ValueError and TypeError,
   /// naming the array. `whose`: `the problem has`, for messages.
-  OperandSet(nanobind::handle tensors, const std::vector<TensorSpec>& specs, const std::string& whose);
+  OperandSet(nanobind::handle tensors, const std::vector<TensorSpec>& specs, CallDevice& call,
+             const std::string& whose);
 
   std::span<void* const> places() const noexcept { return places_; }
 

@@ -3,6 +3,7 @@
 
 #include <nanobind/stl/string.h>
 
+#include "dispatchers.h"
 #include "errors.h"
 #include "gil.h"
 #include "operand_set.h"
@@ -17,11 +18,12 @@ const PackedOperands* PackedOperands::of(nb::handle object) {
 }
 
 PackedOperands pack_operands(const std::string& problem, nb::handle tensors, bool per_shape, uint64_t max_bytes) {
-  Dispatcher& dispatcher = Dispatcher::global();
+  Dispatcher& dispatcher = host_dispatcher();
   auto specs = dispatcher.operands(problem);
   std::erase_if(specs, [](const TensorSpec& spec) { return !spec.is_packed; });
   if (specs.empty()) fail_value("the problem packs no operands, set the attribute that says so (bpreshuffle=1)");
-  const OperandSet operands(tensors, specs, "the problem packs");
+  CallDevice host;
+  const OperandSet operands(tensors, specs, host, "the problem packs");
   const std::vector<const void*> plain(operands.places().begin(), operands.places().end());
   const PackOptions options{per_shape ? Packing::per_shape : Packing::one_layout, max_bytes};
   const Key key = dispatcher.key(problem);

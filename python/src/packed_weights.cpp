@@ -4,6 +4,7 @@
 #include <attune/dtype.h>
 #include <nanobind/stl/string.h>
 
+#include "dispatchers.h"
 #include "errors.h"
 #include "gil.h"
 #include "operand.h"
@@ -30,7 +31,8 @@ const PackedWeights* PackedWeights::of(nb::handle object) {
 }
 
 PackedWeights pack_weights(nb::handle w_array, bool bias, nb::handle out_dtype, bool per_shape, uint64_t max_bytes) {
-  const Operand w("w", w_array);
+  CallDevice host;
+  const Operand w("w", w_array, host);
   if (w.ndim() != 2) fail_value("w must have the shape (n, k), got " + w.shape_text());
   if (w.elements() == 0) fail_value("w must have at least one row and one column, its shape is " + w.shape_text());
   const GemmKey key{.op = OpId::gemm_a16w16,
@@ -41,7 +43,7 @@ PackedWeights pack_weights(nb::handle w_array, bool bias, nb::handle out_dtype, 
                     .flags = static_cast<uint8_t>(GemmKey::bpreshuffle | (bias ? GemmKey::bias : 0))};
   const PackOptions options{per_shape ? Packing::per_shape : Packing::one_layout, max_bytes};
   const GilRelease others_run;
-  return {key, Dispatcher::global().pack_weights(key, w.data(), options)};
+  return {key, host_dispatcher().pack_weights(key, w.data(), options)};
 }
 
 }  // namespace attune::python

@@ -26,6 +26,8 @@ namespace {
 /// Address, number of DType, sizes, strides.
 using Description = std::tuple<uintptr_t, int, std::vector<int64_t>, std::vector<int64_t>>;
 
+constexpr CallPlace kHost{DeviceKind::host, 0, nullptr};
+
 void* pointer(uintptr_t address) { return reinterpret_cast<void*>(address); }
 
 TensorView view_of(const Description& tensor) {
@@ -38,7 +40,7 @@ std::optional<PreparedProduct> examine_linear(const Description& x, const Descri
                                               const std::optional<Description>& bias) {
   const TensorView none{nullptr, nullptr, nullptr, -1, 0};
   PreparedProduct prepared;
-  const ProductCall call{view_of(x), view_of(w), bias ? view_of(*bias) : none, none, false};
+  const ProductCall call{kHost, view_of(x), view_of(w), bias ? view_of(*bias) : none, none, false, false};
   if (const Reason why = examine(call, prepared); why != Reason::routed) {
     count(why);
     return std::nullopt;
@@ -49,7 +51,7 @@ std::optional<PreparedProduct> examine_linear(const Description& x, const Descri
 bool run_product(const PreparedProduct& prepared, uintptr_t x, uintptr_t w, uintptr_t bias, uintptr_t out,
                  int threads) {
   const GilRelease others_run;
-  return run(prepared, {pointer(x), pointer(w), pointer(bias), pointer(out)}, threads) != Reason::no_library;
+  return run(prepared, {pointer(x), pointer(w), pointer(bias), pointer(out)}, threads) <= Reason::no_row;
 }
 
 void count_product(const std::string& reason) {

@@ -6,9 +6,11 @@
 #include <atomic>
 #include <exception>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "capturing.h"
+#include "dispatchers.h"
 
 namespace attune::python {
 namespace {
@@ -16,9 +18,7 @@ namespace {
 constexpr size_t kNumReasons = static_cast<size_t>(Reason::count);
 constexpr uintptr_t kAlignmentBits = 15;
 std::array<std::atomic<uint64_t>, kNumReasons> counters{};
-
-/// That of the host, whichever device the environment names: the tensors are the host's.
-Dispatcher& dispatcher() { return Dispatcher::global("cpu:0"); }
+thread_local bool is_left_to_stock = false;  ///< ProductFunctions::leave_to_stock() was called.
 
 /// A matrix by its strides; those of axes with one element mean nothing.
 struct Matrix {
@@ -93,13 +93,15 @@ Reason examine_layouts(const ProductCall& call, PreparedProduct& product) {
 
   // Where a row's result may not depend on how many there are, nor may who computes it; and no such kernel reads
   // columns.
-  const bool keeps_batches = dispatcher().requirement() == Requirement::batch_invariant;
+  const bool keeps_batches = dispatcher(call.place).requirement() == Requirement::batch_invariant;
+  // On a GPU a copy is a launch more, which PyTorch, whose kernels take a leading dimension, does not need.
+  const bool copies = call.place.kind == DeviceKind::host || keeps_batches;
   const std::optional<Matrix> rows = rows_of(x, product.m);
   if (!rows) {
     product.copies_x = true;  // As PyTorch does: its kernels take matrices, too.
   } else if (!is_aligned(x) || !(rows->is_row_major() || rows->is_column_major())) {
     // Kernels read contiguous, aligned rows. Of few rows a copy is small beside the weights that the product reads.
-    if (product.m > product.n && !keeps_batches) return is_aligned(x) ? Reason::layout : Reason::alignment;
+    if ((!copies || product.m > product.n) && !keeps_batches) return is_aligned(x) ? Reason::layout : Reason::alignment;
     product.copies_x = true;
   } else if (!rows->is_row_major() && keeps_batches) {
     product.copies_x = true;
@@ -109,6 +111,7 @@ Reason examine_layouts(const ProductCall& call, PreparedProduct& product) {
   if (bias.dims >= 0) {
     product.flags |= GemmKey::bias;
     product.copies_bias = !is_aligned(bias) || (product.n > 1 && bias.strides[bias.dims - 1] != 1);
+    if (product.copies_bias && !copies) return is_aligned(bias) ? Reason::layout : Reason::alignment;
   }
   return Reason::routed;
 }
@@ -128,40 +131,96 @@ Reason examine_out(const ProductCall& call, const PreparedProduct& product) {
   return is_shared ? Reason::layout : Reason::routed;
 }
 
+GemmKey key_of(const PreparedProduct& product) {
+  const auto type = static_cast<DType>(product.dtype);
+  return {.op = OpId::gemm_a16w16,
+          .m = product.m,
+          .n = product.n,
+          .k = product.k,
+          .in = type,
+          .out = type,
+          .flags = static_cast<uint8_t>(product.flags)};
+}
+
+/// On a GPU PyTorch's own kernel is as good as an untuned one, so that rows alone serve. Under a requirement PyTorch's
+/// kernel promises nothing, and Attune serves the call in any case.
+Reason examine_row(PreparedProduct& product) {
+  if (product.place.kind == DeviceKind::host) return Reason::routed;
+  const GemmKey key = key_of(product);
+  Dispatcher& device = dispatcher(product.place);
+  ShapeCapture::note(key, 0);
+  const Hit hit = device.require_row(key, product.place.stream);
+  product.plan = hit.plan;
+  if (hit.plan != nullptr || device.requirement() != Requirement::none) return Reason::routed;
+  return hit.row == 0 ? Reason::no_gpu_row : Reason::not_ready;
+}
+
+struct Operands {
+  explicit Operands(const ProductAddresses& addresses)
+      : places{addresses.x, addresses.w, addresses.bias, addresses.out}, num(addresses.bias == nullptr ? 3 : 4) {
+    places[num - 1] = addresses.out;
+  }
+  std::span<void* const> all() const { return {places.data(), num}; }
+
+  std::array<void*, 4> places;
+  size_t num;
+};
+
+/// PyTorch's kernel promises nothing of what is required. Nothing has been enqueued or written where the error is
+/// `unavailable`.
+bool may_pass_on(const Error& error, const Dispatcher& dispatcher) {
+  return error.code() == ErrorCode::unavailable && dispatcher.requirement() == Requirement::none;
+}
+
+Reason run_on_gpu(const PreparedProduct& prepared, const Operands& operands) {
+  Dispatcher& device = dispatcher(prepared.place);
+  try {
+    if (prepared.plan == nullptr)
+      return device.run(key_of(prepared), operands.all(), prepared.place.stream).row != 0 ? Reason::routed
+                                                                                          : Reason::no_row;
+    static_cast<const Plan*>(prepared.plan)
+        ->run({.operands = operands.all(), .workspace = nullptr, .stream = prepared.place.stream});
+    return Reason::routed;
+  } catch (const Error& error) {  // Such as a kernel that no stream can capture.
+    if (!may_pass_on(error, device)) throw;
+    return Reason::not_ready;
+  }
+}
+
+Reason run_on_host(const PreparedProduct& prepared, const Operands& operands, int threads) {
+  const GemmKey key = key_of(prepared);
+  Dispatcher& host = dispatcher(prepared.place);
+  try {
+    host.set_threads(threads);
+    ShapeCapture::note(key, host.threads());
+    return host.run(key, operands.all()).row != 0 ? Reason::routed : Reason::no_row;
+  } catch (const Error& error) {
+    if (!may_pass_on(error, host)) throw;
+    return Reason::no_library;
+  }
+}
+
 }  // namespace
 
 Reason examine(const ProductCall& call, PreparedProduct& prepared) {
   prepared = {};
+  prepared.place = call.place;
   prepared.dtype = call.x.dtype;
+  if (call.must_be_repeatable && dispatcher(call.place).requirement() == Requirement::none) return Reason::settings;
   if (const Reason why = examine_types(call); why != Reason::routed) return why;
   if (const Reason why = examine_sizes(call, prepared); why != Reason::routed) return why;
   if (const Reason why = examine_layouts(call, prepared); why != Reason::routed) return why;
-  return examine_out(call, prepared);
+  if (const Reason why = examine_out(call, prepared); why != Reason::routed) return why;
+  return examine_row(prepared);
 }
 
 Reason run(const PreparedProduct& prepared, const ProductAddresses& addresses, int threads) {
-  const auto type = static_cast<DType>(prepared.dtype);
-  const GemmKey key{.op = OpId::gemm_a16w16,
-                    .m = prepared.m,
-                    .n = prepared.n,
-                    .k = prepared.k,
-                    .in = type,
-                    .out = type,
-                    .flags = static_cast<uint8_t>(prepared.flags)};
-  std::array<void*, 4> operands = {addresses.x, addresses.w, addresses.bias, addresses.out};
-  size_t num_operands = 4;
-  if (addresses.bias == nullptr) operands[--num_operands - 1] = addresses.out;
-  Dispatcher& host = dispatcher();
-  Reason served = Reason::no_row;
-  try {
-    host.set_threads(threads);
-    ShapeCapture::note(key);
-    if (host.run(key, {operands.data(), num_operands}).row != 0) served = Reason::routed;
-  } catch (const Error& error) {
-    // PyTorch's kernel promises nothing of what is required.
-    if (error.code() != ErrorCode::unavailable || host.requirement() != Requirement::none) throw;
-    served = Reason::no_library;
-  }
+  const Operands operands(addresses);
+  is_left_to_stock = false;
+  Reason served = prepared.place.kind == DeviceKind::host ? run_on_host(prepared, operands, threads)
+                                                          : run_on_gpu(prepared, operands);
+  // Without a row PyTorch's operator serves what no other library supports.
+  if (is_left_to_stock) served = served == Reason::routed ? Reason::stock_row : Reason::no_library;
   count(served);
   return served;
 }
@@ -175,9 +234,9 @@ std::array<uint64_t, kNumReasons> product_counts() noexcept {
 }
 
 std::string_view name(Reason reason) noexcept {
-  static constexpr std::array<std::string_view, kNumReasons> kNames = {"routed",     "no_row",    "dtype",  "shape",
-                                                                       "layout",     "alignment", "addend", "no_family",
-                                                                       "no_library", "grad",      "context"};
+  static constexpr std::array<std::string_view, kNumReasons> kNames = {
+      "routed",     "no_row", "dtype",   "shape",    "layout",     "alignment", "addend",   "no_family",
+      "no_library", "grad",   "context", "settings", "no_gpu_row", "not_ready", "stock_row"};
   return kNames[static_cast<size_t>(reason)];
 }
 
@@ -205,7 +264,8 @@ const ProductFunctions& product_functions() noexcept {
               return Reason::no_library;
             }
           },
-      .count = [](Reason reason) { count(reason); }};
+      .count = [](Reason reason) { count(reason); },
+      .leave_to_stock = [] { is_left_to_stock = true; }};
   return kFunctions;
 }
 

@@ -10,12 +10,13 @@ namespace attune::python {
 
 /// The one place that decides which of PyTorch's products Attune takes, whichever way they arrive: through PyTorch's
 /// dispatcher (torch_kernels.cpp) or a function replaced in Python. Returns Reason::routed and fills in `prepared`, or
-/// why PyTorch computes the call. No copy, no lock; counts nothing. Throws like Dispatcher::global().
+/// why PyTorch computes the call. No copy; counts nothing. On a GPU it makes the row's plan where that is missing,
+/// unless the stream is being captured; otherwise no lock. Throws like Dispatcher::global() and require_row().
 Reason examine(const ProductCall& call, PreparedProduct& prepared);
 
-/// Runs a prepared product on at most `threads` threads, which becomes the limit of the process's own dispatcher.
-/// Returns routed, no_row, or no_library where nothing was written and nothing is required of results. Counts what it
-/// returns. Throws like Dispatcher::run().
+/// Runs a prepared product. On the host on at most `threads` threads, which becomes the limit of its dispatcher; on a
+/// GPU it enqueues the work on the call's stream. Returns routed or no_row, or why PyTorch must compute the call:
+/// nothing was written then, and nothing is required of results. Counts what it returns. Throws like Dispatcher::run().
 Reason run(const PreparedProduct& prepared, const ProductAddresses& addresses, int threads);
 
 void count(Reason reason) noexcept;

@@ -441,7 +441,9 @@ class OnAndOff(unittest.TestCase):
         for _ in range(2):
             attune.torch.patch()
             attune.torch.patch()
-            self.assertEqual(attune.torch.status(), {"way": "dispatcher", "why": ""})
+            status = attune.torch.status()
+            self.assertEqual((status["way"], status["why"]), ("dispatcher", ""))
+            self.assertEqual("built without CUDA" in status["why_no_cuda"], torch.version.cuda is None)
             self.assertIs(F.linear, original)
             attune.torch.unpatch()
             attune.torch.unpatch()

@@ -36,7 +36,9 @@ class Processes(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
 
     def start(self, text, start=START, **variables):
-        environment = dict(os.environ, ATTUNE_HOME=str(self.folder / "home"), ATTUNE_CACHE=str(self.folder / "cache"))
+        # A test of this process has named PyTorch's operators, where it has patched.
+        inherited = {name: value for name, value in os.environ.items() if name != "ATTUNE_TORCH_OPERATORS"}
+        environment = dict(inherited, ATTUNE_HOME=str(self.folder / "home"), ATTUNE_CACHE=str(self.folder / "cache"))
         return subprocess.Popen(
             [sys.executable, "-c", start + textwrap.dedent(text)],
             env={**environment, **{name: value for name, value in variables.items() if value is not None}},
@@ -96,7 +98,8 @@ class HowTheKernelsAreBuilt(Processes):
         log = self.run_script(
             """
             attune.torch.patch()
-            assert attune.torch.status() == {"way": "python", "why": "ATTUNE_CXX names no compiler: /nowhere/g++"}
+            assert attune.torch.status()["way"] == "python"
+            assert attune.torch.status()["why"] == "ATTUNE_CXX names no compiler: /nowhere/g++"
             assert F.linear is attune.torch.linear
             F.linear(x, w)
             assert attune.torch.calls()["routed"] == 1
@@ -132,6 +135,11 @@ class HowTheKernelsAreBuilt(Processes):
         with self.assertRaisesRegex(_torch_build.NotBuilt, "are of version 9.9.9, not 1.13.0"):
             _torch_build._Headers._find(installed, "1.13.0a0")
         self.assertEqual(_torch_build._Headers._find(installed, "9.9.9+cpu"), installed / "include")
+        numbers = installed / "include" / "torch" / "headeronly" / "version.h"
+        numbers.parent.mkdir(parents=True)
+        parts = {"MAJOR": 10, "MINOR": 1, "PATCH": 2}
+        numbers.write_text("".join(f"#define TORCH_VERSION_{part} {number}\n" for part, number in parts.items()))
+        self.assertEqual(_torch_build._Headers._find(installed, "10.1.2+cu130"), installed / "include")
 
 
 class APatchedProcess(Processes):
@@ -236,15 +244,16 @@ class APatchedProcess(Processes):
                 return 8
 
             addresses = [ctypes.cast(one, ctypes.c_void_p).value for one in (examine, run)]
-            functions = (ctypes.c_void_p * 3)(*addresses, None)
-            _torch_build.load(torch).attune_torch_register(functions)
+            functions = (ctypes.c_void_p * 4)(*addresses, None, None)
+            library = _torch_build.load(_torch_build.build(torch)[0])
+            library.attune_torch_register(functions)
             for call in (lambda: F.linear(x, w), lambda: torch.mm(x, w.t())):
                 try:
                     call()
                     assert False
                 except RuntimeError as error:
                     assert str(error).startswith("attune: no kernel states what is required"), error
-            _torch_build.load(torch).attune_torch_unregister()
+            library.attune_torch_unregister()
             F.linear(x, w)
             """
         )

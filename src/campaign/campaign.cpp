@@ -27,6 +27,7 @@
 #include "device/core_binding.h"
 #include "device/device_kind.h"
 #include "device/devices.h"
+#include "formats/csv/ban_file.h"
 #include "report/evidence_file.h"
 #include "report/result_table.h"
 #include "tuner/interleaved.h"
@@ -87,7 +88,7 @@ class Campaign {
         inputs_(inputs),
         journal_file_(journal_file(options.journal)),
         journals_(open_journals(journal_file_, environments.size())),
-        recorded_(*journals_.front(), device()),
+        recorded_(*journals_.front(), device(), inputs.items.size()),
         publisher_(options, inputs, device()),
         tracker_(progress_at_start(inputs, device(), how_.budget_s, journal_file_), path_if_any(home_location)),
         display_(options, inputs, first().flags, tracker_.now()) {
@@ -107,6 +108,11 @@ class Campaign {
  private:
   const Environment& first() const { return environments_.front(); }
   const DeviceInfo& device() const { return first().device(); }
+  bool is_lost(const Environment& one) const { return display_.lost().contains(one.device().id); }
+  /// The first that was not lost, of which a run that goes on has one.
+  const Environment& working() const {
+    return *std::ranges::find_if(environments_, [this](const Environment& one) { return !is_lost(one); });
+  }
 
   /// Waits for a quiet machine, which takes nothing from the budget.
   void wait_for_others(const Tick& tick) {
@@ -119,6 +125,7 @@ class Campaign {
     std::vector<TuningDevice> devices;
     for (size_t i = 0; i < environments_.size(); ++i) {
       const Environment& one = environments_[i];
+      if (is_lost(one)) continue;
       devices.push_back({*one.executor, *journals_[i], one.kernels.get(), one.cores});
     }
     return devices;
@@ -190,20 +197,21 @@ class Campaign {
 
   void report() const {
     if (options_.json) {
-      print_results_json(results_, inputs_, first(), recoveries(), publisher_.replaced());
+      print_results_json(results_, inputs_, first(), recoveries(), display_.time(), publisher_.replaced(),
+                         display_.lost());
       return;
     }
     if (options_.compare) print_comparison(published(), inputs_);
-    print_summary(options_, inputs_, display_, journal_file_);
+    print_summary(options_, inputs_, display_, journal_file_, environments_.size());
   }
 
   /// Verifies a winner once more, and reports what came of it. False after an interrupt.
   bool is_winner_right(const Decision& decision) const {
     const InterleavedOptions once{
-        .protocol = how_.protocol, .rounds = 0, .kernels = first().kernels.get(), .tick = is_interrupted};
+        .protocol = how_.protocol, .rounds = 0, .kernels = working().kernels.get(), .tick = is_interrupted};
     std::vector<TimedCandidate> checked;
     try {
-      checked = time_interleaved(*first().executor, decision.problem, {&decision.winner, 1}, once);
+      checked = time_interleaved(*working().executor, decision.problem, {&decision.winner, 1}, once);
     } catch (const Error&) {
       if (!is_interrupted()) throw;
     }
@@ -287,9 +295,15 @@ CampaignResult run_campaign(const TuneOptions& options) {
   set_constants(how, options, device_kind(executor.device().kind));
   const TuneInputs inputs = read_tune_inputs(options, executor, variables);
   print_notices(inputs);
+  std::vector<std::string> notices;
+  how.bans = bans_of_user(notices);
+  if (!how.bans->empty())
+    notices.push_back(fmt::format("{} in force, what they name is not tried: attune quarantine list",
+                                  counted(how.bans->all().size(), "ban")));
+  print_notes(notices);
   if (inputs.items.empty() && inputs.skipped.empty()) {
     print_line(stderr, fmt::format("note: no shapes in {}, nothing is tuned or written", inputs.source));
-    if (options.json) print_results_json({}, inputs, environments.front(), {});
+    if (options.json) print_results_json({}, inputs, environments.front(), {}, {});
     return {0, {}};
   }
   return Campaign(options, std::move(how), environments, inputs).run();

@@ -52,7 +52,7 @@ std::map<std::string, std::string> environment_of_interest() {
   return found;
 }
 
-RunBegin begin_of(const DeviceInfo& device) {
+RunBegin begin_of(const DeviceInfo& device, size_t num_problems) {
   char host[HOST_NAME_MAX + 1] = {};
   ::gethostname(host, sizeof host - 1);
   return {.command = command_line(),
@@ -62,20 +62,21 @@ RunBegin begin_of(const DeviceInfo& device) {
           .device = device.key(),
           .fingerprint = device.fingerprint(),
           .description = device.description(),
-          .environment = environment_of_interest()};
+          .environment = environment_of_interest(),
+          .num_problems = num_problems};
 }
 
 }  // namespace
 
-JournalRun::JournalRun(Journal& journal, const DeviceInfo& device)
-    : journal_(&journal), number_(journal.begin_run(begin_of(device))) {}
+JournalRun::JournalRun(Journal& journal, const DeviceInfo& device, size_t num_problems)
+    : journal_(&journal), number_(journal.begin_run(begin_of(device, num_problems))) {}
 
 JournalRun::JournalRun(const std::string& journal_option, const DeviceInfo& device) {
   std::error_code ignored;
   if (journal_option.empty() && !std::filesystem::exists(journal_location().path, ignored)) return;
   try {
     own_ = open_sql_journal(journal_file(journal_option));
-    number_ = own_->begin_run(begin_of(device));
+    number_ = own_->begin_run(begin_of(device, 0));
     journal_ = own_.get();
   } catch (const Error& error) {
     if (!journal_option.empty()) throw;

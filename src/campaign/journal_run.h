@@ -14,8 +14,8 @@ namespace attune {
 /// one with `failed` at destruction.
 class JournalRun {
  public:
-  /// `journal` must outlive this. Throws like Journal::append().
-  JournalRun(Journal& journal, const DeviceInfo& device);
+  /// `journal` must outlive this. `num_problems`: as in RunBegin. Throws like Journal::append().
+  JournalRun(Journal& journal, const DeviceInfo& device, size_t num_problems = 0);
   /// Records in the journal that `--journal` names, else in the user's if it exists; it is not created for this,
   /// because timing needs no journal. If the user's cannot be written, the command continues without an entry, and a
   /// note on standard error gives the reason.

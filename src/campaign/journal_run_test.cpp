@@ -39,7 +39,7 @@ class RunInAJournal : public testing::Test, protected JournalValues {
 };
 
 TEST_F(RunInAJournal, BeginsWithTheFactsOfProcessAndDevice) {
-  const JournalRun run(*journal_, device_);
+  const JournalRun run(*journal_, device_, 12);
   const auto entries = runs_of(*journal_);
   ASSERT_THAT(entries, SizeIs(1));
   const auto& begin = std::get<RunBegin>(entries.front());
@@ -47,6 +47,7 @@ TEST_F(RunInAJournal, BeginsWithTheFactsOfProcessAndDevice) {
   EXPECT_THAT(begin.command, Not(Contains("")));
   EXPECT_EQ(begin.version, kVersion);
   EXPECT_EQ(begin.pid, ::getpid());
+  EXPECT_EQ(begin.num_problems, 12u);
   EXPECT_EQ(begin.device, device_.key());
   EXPECT_EQ(begin.fingerprint, device_.fingerprint());
   EXPECT_EQ(begin.description, device_.description());

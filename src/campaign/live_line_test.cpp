@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "testing/set_clock.h"
+#include "testing/tuner_doubles.h"
 
 namespace attune {
 namespace {

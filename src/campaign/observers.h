@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <string>
 #include <vector>
 
 #include "tuner/tuner.h"
@@ -18,6 +19,12 @@ class Observers final : public TuneObserver {
   }
   void finished(const TuneResult& result) override {
     for (TuneObserver* one : all_) one->finished(result);
+  }
+  void device_ended(const TimeUse& time) override {
+    for (TuneObserver* one : all_) one->device_ended(time);
+  }
+  void device_lost(const DeviceInfo& device, const std::string& why) override {
+    for (TuneObserver* one : all_) one->device_lost(device, why);
   }
   void tick() override {
     for (TuneObserver* one : all_) one->tick();

@@ -6,7 +6,7 @@
 
 #include "process/temporary_folder.h"
 #include "testing/campaign_values.h"
-#include "testing/set_clock.h"
+#include "testing/tuner_doubles.h"
 
 namespace attune {
 namespace {

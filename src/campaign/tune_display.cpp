@@ -13,6 +13,7 @@
 #include "report/json_output.h"
 #include "report/result_json.h"
 #include "report/result_table.h"
+#include "report/time_report.h"
 
 namespace attune {
 
@@ -62,6 +63,11 @@ void TuneDisplay::finished(const TuneResult& result) {
   display_.redraw();
 }
 
+void TuneDisplay::device_lost(const DeviceInfo& device, const std::string& why) {
+  lost_.emplace(device.id, why);
+  note(fmt::format("{} was lost, the other devices take its shapes: {}", device.id, why));
+}
+
 void TuneDisplay::note_replaced(const std::vector<Decision>& published) {
   display_.hide();
   if (!published.empty() && !options_.json)
@@ -96,7 +102,8 @@ void TuneDisplay::print_details(const TuneResult& result) {
 
 void print_results_json(const std::vector<TuneResult>& results, const TuneInputs& inputs,
                         const Environment& environment, const std::vector<Milliseconds>& recoveries,
-                        const std::vector<Decision>& replaced) {
+                        const TimeUse& time, const std::vector<Decision>& replaced,
+                        const std::map<std::string, std::string>& lost) {
   const DeviceInfo& device = environment.device();
   nlohmann::ordered_json recoveries_ms = nlohmann::ordered_json::array();
   for (const Milliseconds one : recoveries) recoveries_ms.push_back(one.count());
@@ -111,7 +118,8 @@ void print_results_json(const std::vector<TuneResult>& results, const TuneInputs
     }
     nlohmann::ordered_json object = {{"problem", result.problem.key()},     {"ending", name(result.ending)},
                                      {"decided", is_decided(result)},       {"seconds", result.seconds},
-                                     {"candidates", result.num_candidates}, {"failed", failures}};
+                                     {"candidates", result.num_candidates}, {"failed", failures},
+                                     {"time", time_json(result.time)}};
     if (!result.reason.empty()) object["reason"] = result.reason;
     if (!result.remarks.empty()) object["remarks"] = result.remarks;
     if (result.decision)
@@ -126,12 +134,14 @@ void print_results_json(const std::vector<TuneResult>& results, const TuneInputs
   }
   for (const SkippedShape& shape : inputs.skipped)
     skipped.push_back({{"shape", shape.shape}, {"reason", shape.reason}});
-  const nlohmann::ordered_json all = {{"ending", is_interrupted() ? "interrupted" : "done"},
-                                      {"device", {{"id", device.id}, {"key", device.key()}, {"model", device.model}}},
-                                      {"results", list},
-                                      {"skipped", skipped},
-                                      {"recoveries_ms", recoveries_ms},
-                                      {"table", inputs.table.string()}};
+  nlohmann::ordered_json all = {{"ending", is_interrupted() ? "interrupted" : "done"},
+                                {"device", {{"id", device.id}, {"key", device.key()}, {"model", device.model}}},
+                                {"results", list},
+                                {"skipped", skipped},
+                                {"recoveries_ms", recoveries_ms},
+                                {"time", time_json(time)},
+                                {"table", inputs.table.string()}};
+  if (!lost.empty()) all["lost_devices"] = lost;
   print_json(all);
 }
 
@@ -160,7 +170,7 @@ void print_comparison(const std::vector<Decision>& decisions, const TuneInputs& 
 }
 
 void print_summary(const TuneOptions& options, const TuneInputs& inputs, const TuneDisplay& display,
-                   const std::filesystem::path& journal) {
+                   const std::filesystem::path& journal, size_t num_devices) {
   const Summary summary = summarise(display.decisions());
   std::string where;
   for (const auto& [label, file] : {std::pair("table", inputs.table), std::pair("results", inputs.yaml),
@@ -176,6 +186,8 @@ void print_summary(const TuneOptions& options, const TuneInputs& inputs, const T
                            " tuned before, taken from the journal (--all tunes them again)");
   }
   for (const std::string& sentence : result_legend(display.decisions())) print_line(stdout, sentence);
+  if (const std::string sentence = time_sentence(display.time(), num_devices); !sentence.empty())
+    print_line(stdout, sentence);
   print_line(stdout, summary_text(summary) + "; " + where);
 }
 

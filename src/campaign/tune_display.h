@@ -29,8 +29,14 @@ class TuneDisplay final : public TuneObserver {
   void say(const std::string& line) { display_.print_line(line, false); }
 
   void finished(const TuneResult& result) override;
+  void device_ended(const TimeUse& time) override { time_ += time; }
+  void device_lost(const DeviceInfo& device, const std::string& why) override;
+  /// Ids of the devices that were lost, and why.
+  const std::map<std::string, std::string>& lost() const noexcept { return lost_; }
   /// Decisions as they are published.
   const std::vector<Decision>& decisions() const noexcept { return decisions_; }
+  /// What the time of all devices went to, once they ended.
+  const TimeUse& time() const noexcept { return time_; }
   size_t num_kept() const noexcept { return num_kept_; }
   size_t num_reused() const noexcept { return num_reused_; }
   /// Puts decisions that were published with the layout of their weight group in the place of the shapes' own, and
@@ -54,24 +60,27 @@ class TuneDisplay final : public TuneObserver {
   size_t next_place_ = 0;
   bool header_printed_ = false;
   std::vector<Decision> decisions_;
+  TimeUse time_;
+  std::map<std::string, std::string> lost_;
   std::map<std::string, size_t> cut_;  // Reason → number of shapes.
   size_t num_kept_ = 0, num_reused_ = 0;
 };
 
 /// Implements `--json`: prints the whole run as one document, `ending` first (`done`, `interrupted`). `environment`:
-/// the first of the run. `recoveries`: time to recover from each death of a worker. `replaced`:
-/// TunePublisher::replaced().
+/// the first of the run. `recoveries`: time to recover from each death of a worker. `time`: TuneDisplay::time().
+/// `replaced`: TunePublisher::replaced(). `lost`: TuneDisplay::lost().
 void print_results_json(const std::vector<TuneResult>& results, const TuneInputs& inputs,
                         const Environment& environment, const std::vector<Milliseconds>& recoveries,
-                        const std::vector<Decision>& replaced = {});
+                        const TimeUse& time, const std::vector<Decision>& replaced = {},
+                        const std::map<std::string, std::string>& lost = {});
 /// The same for a run that was interrupted before its inputs were known.
 void print_interrupted_json();
 /// Implements `--compare`: prints the previous row (or the baseline, if there was none) and the new row, from the same
 /// finals. `decisions`: as they are published.
 void print_comparison(const std::vector<Decision>& decisions, const TuneInputs& inputs);
-/// Prints the last lines: shapes that were decided before, what the table's words mean, and the summary with the output
-/// files.
+/// Prints the last lines: shapes that were decided before, what the table's words mean, where the time of the devices
+/// went, and the summary with the output files.
 void print_summary(const TuneOptions& options, const TuneInputs& inputs, const TuneDisplay& display,
-                   const std::filesystem::path& journal);
+                   const std::filesystem::path& journal, size_t num_devices);
 
 }  // namespace attune

@@ -120,6 +120,12 @@ TEST_F(DisplayOfTune, CountsWhatWasDecidedBeforeAndSaysWhyShapesWereCutOnce) {
   EXPECT_EQ(errors_, "1 shape not decided, run again to continue: the budget is spent\n");
 }
 
+TEST_F(DisplayOfTune, ALostDeviceIsSaidAtOnceAndRemembered) {
+  printed([&] { display_->device_lost({.id = "cuda:3"}, "it fails its probe"); });
+  EXPECT_EQ(errors_, "note: cuda:3 was lost, the other devices take its shapes: it fails its probe\n");
+  EXPECT_THAT(display_->lost(), ElementsAre(testing::Pair("cuda:3", "it fails its probe")));
+}
+
 TEST_F(DisplayOfTune, VerboseTellsOfFailedCandidatesWithTheCommandThatRepeatsThem) {
   options_.verbose = true;
   finished(with_failure(undecided(one_, Ending::kept, "the table has its row")));
@@ -163,10 +169,14 @@ TEST_F(DisplayOfTune, TheSummaryNamesTheFilesThatAreThere) {
   write_file_atomically(inputs_.table, "");
   finished(undecided(one_, Ending::kept, ""));
   finished(decided(two_, 20, Ending::reused));
-  const auto lines = lines_of(printed([&] { print_summary(options_, inputs_, *display_, "/state/journal.db"); }));
+  TimeUse time;
+  time[Activity::sample] = {2, 1};
+  display_->device_ended(time);
+  const auto lines = lines_of(printed([&] { print_summary(options_, inputs_, *display_, "/state/journal.db", 1); }));
   ASSERT_THAT(lines.size(), testing::Ge(3u));
   EXPECT_EQ(lines[0], "1 shape with a row already (--all tunes them again)");
   EXPECT_EQ(lines[1], "1 shape tuned before, taken from the journal (--all tunes them again)");
+  EXPECT_EQ(lines[lines.size() - 2], "The device was busy for 50 % of 2.0 s: 100 % sampling, 0 % other");
   EXPECT_THAT(lines.back(), StartsWith("1 shape decided: "));
   EXPECT_THAT(lines.back(), testing::EndsWith("; table " + inputs_.table.string() + ", journal /state/journal.db"));
 }
@@ -183,8 +193,11 @@ TEST_F(DisplayOfTune, JsonHoldsResultsFailuresSkippedShapesAndRecoveries) {
   Decision published = *results[0].decision;
   published.winner.config = Config::parse("tile_m=32");
   published.comparison.us = 12;
-  const auto json = nlohmann::json::parse(
-      printed([&] { print_results_json(results, inputs_, environment, {Milliseconds(7)}, {published}); }));
+  TimeUse time;
+  time[Activity::verify] = {3, 2};
+  const auto json = nlohmann::json::parse(printed([&] {
+    print_results_json(results, inputs_, environment, {Milliseconds(7)}, time, {published}, {{"fake:1", "gone"}});
+  }));
   EXPECT_EQ(json["device"]["id"], "fake:0");
   EXPECT_EQ(json["device"]["key"], device.info().key());
   ASSERT_EQ(json["results"].size(), 2u);
@@ -204,6 +217,9 @@ TEST_F(DisplayOfTune, JsonHoldsResultsFailuresSkippedShapesAndRecoveries) {
   EXPECT_EQ(json["skipped"][0]["reason"], "too large");
   EXPECT_EQ(json["recoveries_ms"], nlohmann::json::array({7}));
   EXPECT_EQ(json["table"], "t.csv");
+  EXPECT_EQ(json["lost_devices"]["fake:1"], "gone");
+  EXPECT_EQ(json["time"]["activities"]["verify"]["busy_s"], 2.0);
+  EXPECT_EQ(first["time"]["wall_s"], 0.0);
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "cli/flags/value_checks.h"
 #include "device/devices.h"
 #include "formats/csv/architectures.h"
+#include "formats/csv/ban_file.h"
 #include "formats/csv/csv_document.h"
 #include "formats/tune_gemm/tune_gemm.h"
 #include "report/comparison_output.h"
@@ -146,7 +147,7 @@ int run_check(CheckOptions options) {
   options.run.devices.ids = device_id(options.run.devices, architectures_of(options.table));
   const DeviceInfo device = find_device(options.run.devices);
   std::vector<std::string> notices;
-  auto rows = read_rows_to_check(options.table, options.op, device, notices);
+  auto rows = read_rows_to_check(options.table, options.op, device, notices, *bans_of_user(notices));
   print_notes(notices);
   const auto environment = environment_of(options);
   std::optional<JournalRun> recorded;

@@ -16,6 +16,7 @@
 #include "cli/flags/arguments.h"
 #include "cli/flags/device_flags.h"
 #include "cli/flags/value_checks.h"
+#include "formats/csv/ban_file.h"
 #include "formats/device_info/device_info.h"
 #include "pipeline/table_files.h"
 #include "pipeline/table_validation.h"
@@ -39,6 +40,7 @@ struct Validation {
   TableFiles files;
   size_t num_rows = 0;
   std::vector<Finding> findings;
+  std::vector<std::string> notices;  ///< About what is banned.
 };
 
 Validation validation_of(const ValidateOptions& options) {
@@ -51,7 +53,8 @@ Validation validation_of(const ValidateOptions& options) {
   result.findings = result.files.findings;
   std::vector<DeviceInfo> described;
   if (!options.info_file.empty()) described = read_device_info(options.info_file);
-  const TableRules rules{known_limits(std::move(described)), &registry(), options.max_err_ratio};
+  const TableRules rules{known_limits(std::move(described)), &registry(), options.max_err_ratio,
+                         bans_of_user(result.notices)};
   for (FamilyFiles& files : result.files.families) {
     const Table table = Table::of(std::move(files.documents), files.family, WrongRows::listed);
     result.num_rows += table.rows().size() + table.unreadable().size();
@@ -106,6 +109,7 @@ void print_validation(const Validation& result, const ValidateOptions& options) 
 int run_validate(const ValidateOptions& options) {
   const Validation result = validation_of(options);
   print_notes(result.files.skipped);
+  print_notes(result.notices);
   if (options.json)
     print_validation_json(result, options);
   else

@@ -126,8 +126,9 @@ int run_coverage(const CoverageOptions& options) {
   const TableSet set = read_table_set(options.tables, options.op, wanted_families(options.op), options.require);
   notices.insert(notices.end(), set.notices.begin(), set.notices.end());
   print_notes(notices);
-  Coverage coverage{
-      row_coverage(set.tables, device, registry(), set.require), shape_coverage(captured, set, device, registry()), {}};
+  Coverage coverage{row_coverage(set.tables, device, registry(), set.require, *set.bans),
+                    shape_coverage(captured, set, device, registry()),
+                    {}};
   const auto sources = capture_sources(options.captured);
   const auto named = options.tables.empty() ? std::span<const Table>() : set.tables;
   coverage.commands = tune_commands(coverage.shapes.unserved, {sources, named, options.devices, set.require});

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
 #include "base/line_output.h"
 #include "campaign/devices/open_devices.h"
 #include "cli/command.h"
@@ -12,8 +13,11 @@
 #include "formats/csv/table_diff.h"
 #include "ops/family.h"
 #include "pipeline/markdown/diff_markdown.h"
-#include "report/diff_json.h"
+#include "report/diff/diff_json.h"
+#include "report/document/diff_html.h"
+#include "report/document/report_output.h"
 #include "report/json_output.h"
+#include "report/output_files.h"
 #include "report/result_table.h"
 #include "report/results_file.h"
 
@@ -21,7 +25,7 @@ namespace attune {
 namespace {
 
 struct DiffOptions {
-  std::string before, after, op;
+  std::string before, after, op, html;
   bool json = false, markdown = false;
 };
 
@@ -45,8 +49,20 @@ Table read_side(const std::string& file, const FamilySpec* family) {
 
 int run_diff(const DiffOptions& options) {
   const FamilySpec* family = family_option(options.op);
+  if (!options.html.empty()) {
+    const OutputFile output{"--html", options.html};
+    check_distinct_outputs(std::span(&output, 1), {"the older table", options.before});
+    check_distinct_outputs(std::span(&output, 1), {"the newer table", options.after});
+    check_report_output(options.html);
+  }
   const Table before = read_side(options.before, family), after = read_side(options.after, family);
   const TableDiff found = diff(before, after, is_yaml(options.before) != is_yaml(options.after));
+  if (!options.html.empty()) {
+    write_file_atomically(options.html, diff_html(found, options.before, options.after));
+    print_line(stdout, fmt::format("{}: {} added, {} changed, {} removed, {} the same", options.html,
+                                   found.added.size(), found.changed.size(), found.removed.size(), found.num_same));
+    return 0;
+  }
   if (options.json) {
     print_json(diff_json(found));
     return 0;
@@ -73,8 +89,10 @@ void add_diff_flags(CLI::App& command, Action& chosen) {
   command.add_option("--op", options->op, "Family, if the files do not identify it");
   command.add_flag("--markdown", options->markdown,
                    "Print Markdown, as for a pull request; words that differ are marked");
+  command.add_option("--html", options->html, "File to write as HTML: one page that needs no network");
   add_json_flag(command, options->json);
   command.get_option("--markdown")->excludes("--json");
+  command.get_option("--html")->excludes("--json")->excludes("--markdown");
   command.callback([options, &chosen] { chosen = [options] { return run_diff(*options); }; });
 }
 

@@ -160,7 +160,10 @@ void print_summary(const CandidateSummary& summary, const Problem& problem, cons
 /// Returns what the run time serves a problem with that has no row: the untuned config, of a small problem on one
 /// thread.
 std::optional<Candidate> served_without_row(const Problem& problem, const DeviceInfo& device,
-                                            const std::vector<Contender>& here) {
+                                            std::vector<Contender> here, const BanList& bans) {
+  std::erase_if(here, [&](const Contender& one) {
+    return bans.find(Candidate{one.solver, one.version, one.untuned}.name(), device.key(), problem.key()) != nullptr;
+  });
   auto served = untuned_candidate(problem, here);
   const Solver* solver = served ? registry().find(served->solver) : nullptr;
   if (solver == nullptr) return served;
@@ -227,10 +230,10 @@ Explanation explain(const ExplainOptions& options, DeviceView& view, const Table
   one.found = TableLookup(set, device).find(one.problem, usable);
   if (!is_statement_known) one.unknown = unknown_statement(set.require);
   one.is_untuned = !one.found.row && set.require == Requirement::none && view.is_here();
-  if (one.is_untuned) one.untuned = served_without_row(one.problem, device, one.here);
+  if (one.is_untuned) one.untuned = served_without_row(one.problem, device, one.here, *set.bans);
   if (set.tables.empty()) return one;
   const Table& table = set.tables.front();
-  one.beside.passed = passed_rows(table, one.found, device, set.require, usable);
+  one.beside.passed = passed_rows(table, one.found, device, set.require, usable, *set.bans);
   if (one.found.match != Match::exact) one.beside.near = near_rows(table, one.problem, device);
   return one;
 }

@@ -99,7 +99,7 @@ int run_follow(const JournalOptions& options) {
   const auto journal = open_sql_journal_read_only(file);
   check_run(*journal, options.run);
   Query query = query_of(options);
-  query.runs = true;
+  query.runs = query.bans = true;
   for (bool goes_on = true; goes_on;) {
     if (!journal->is_in_place())
       fail(ErrorCode::database, "the journal was removed or replaced, follow the one that is there now: '{}'",

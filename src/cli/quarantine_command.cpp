@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/flags/arguments.h"
 #include "cli/flags/problem_option.h"
+#include "cli/quarantine/kernel_bans.h"
 #include "device/devices.h"
 #include "report/json_output.h"
 #include "report/result_json.h"
@@ -21,7 +22,7 @@ namespace attune {
 namespace {
 
 struct QuarantineOptions {
-  std::string journal, problem, device, candidate;
+  std::string journal, problem, device, candidate, reason;
   bool json = false;
 };
 
@@ -64,6 +65,29 @@ std::map<Key, Record> listed(const QuarantineOptions& options, const std::filesy
   return {};
 }
 
+/// What is banned, or selects bans.
+Ban ban_of(const QuarantineOptions& options) {
+  const std::string problem = options.problem.empty() ? "" : parse_problem(options.problem, {}).key();
+  return {options.candidate, options.device, problem, options.reason};
+}
+
+nlohmann::ordered_json ban_json(const ListedBan& one) {
+  return {{"device", one.ban.device},
+          {"problem", one.ban.problem},
+          {"candidate", one.ban.candidate},
+          {"status", "banned"},
+          {"detail", one.ban.reason},
+          {"by", one.by},
+          {"at", one.at}};
+}
+
+void print_ban(const ListedBan& one) {
+  print_line(stdout, fmt::format("{}  {}  {}", one.ban.device.empty() ? "every device" : one.ban.device,
+                                 one.ban.problem.empty() ? "every problem" : one.ban.problem, one.ban.candidate));
+  const std::string by = one.by.empty() ? "" : fmt::format(" (by {}, {})", one.by, one.at);
+  print_line(stdout, fmt::format("  banned: {}{}", one.ban.reason, by));
+}
+
 int list(const QuarantineOptions& options) {
   const auto file = journal_file(options.journal);
   const auto found = listed(options, file);
@@ -85,10 +109,15 @@ int list(const QuarantineOptions& options) {
       print_line(stdout, "  " + repeat);
     }
   }
-  if (options.json)
+  const auto bans = listed_bans(ban_of(options), file);
+  if (options.json) {
+    for (const ListedBan& one : bans) json.push_back(ban_json(one));
     print_json(json);
-  else
-    print_line(stdout, fmt::format("{} in quarantine; {}", counted(found.size(), "candidate"), file.string()));
+    return 0;
+  }
+  for (const ListedBan& one : bans) print_ban(one);
+  const std::string banned = bans.empty() ? "" : fmt::format(", {}", counted(bans.size(), "ban"));
+  print_line(stdout, fmt::format("{} in quarantine{}; {}", counted(found.size(), "candidate"), banned, file.string()));
   return 0;
 }
 
@@ -106,9 +135,31 @@ int clear(const QuarantineOptions& options) {
   return 0;
 }
 
+int add(const QuarantineOptions& options) { return add_ban(ban_of(options), journal_file(options.journal)); }
+
+int lift(const QuarantineOptions& options) { return lift_ban(ban_of(options), journal_file(options.journal)); }
+
+void add_ban_flags(CLI::App& command, Action& chosen, const std::shared_ptr<QuarantineOptions>& options) {
+  for (const auto& [name, help, run] :
+       {std::tuple{"add", "Ban a kernel: the run time does not serve it, and no run tries it", &add},
+        std::tuple{"remove", "Lift a ban", &lift}}) {
+    auto* part = command.add_subcommand(name, help);
+    part->add_option("candidate", options->candidate,
+                     "Candidate by its full name, as tables and journals write it, or a solver's id: all of its "
+                     "candidates, of every version")
+        ->required();
+    if (run == &add) part->add_option("--reason", options->reason, "Why, in one line")->required();
+    part->add_option("--device", options->device, "Only on this device, as `quarantine list` names it: x86-64-v4/2");
+    part->add_option("--problem", options->problem, "Only for this problem, such as \"gemm_a16w16 m=1 n=2 k=3\"");
+    part->add_option("--journal", options->journal, "Journal file; default: see `attune paths`");
+    part->callback([&chosen, options, run = run] { chosen = [options, run] { return run(*options); }; });
+  }
+}
+
 void add_quarantine_flags(CLI::App& command, Action& chosen) {
   command.require_subcommand(1);
   auto options = std::make_shared<QuarantineOptions>();
+  add_ban_flags(command, chosen, options);
   for (const auto& [name, help, run] :
        {std::tuple{"list", "List the excluded candidates, why, and the command that reproduces each", &list},
         std::tuple{"clear", "Release candidates from quarantine: the next run tries them again", &clear}}) {
@@ -127,7 +178,8 @@ void add_quarantine_flags(CLI::App& command, Action& chosen) {
 
 Command quarantine_command() {
   return {CommandGroup::maintenance, "quarantine",
-          "List or release candidates that crashed or hung, and are excluded until they change", add_quarantine_flags};
+          "List or release candidates that crashed or hung, and are excluded until they change; ban kernels",
+          add_quarantine_flags};
 }
 
 }  // namespace attune

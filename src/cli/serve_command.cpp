@@ -18,13 +18,14 @@
 #include "cli/flags/arguments.h"
 #include "server/serve.h"
 #include "solver/modules/module_file.h"
+#include "tables/summary/row_summaries.h"
 
 namespace attune {
 namespace {
 
 struct ServeOptions {
   std::string journal, listen = "127.0.0.1:8080", token_file;
-  std::vector<std::string> allow_hosts;
+  std::vector<std::string> allow_hosts, tables;
 };
 
 /// Opens the server's module. Throws unavailable with the loader's reason.
@@ -46,10 +47,12 @@ ServeEntry* server_entry() {
 }
 
 int run_serve(const ServeOptions& options) {
+  if (!options.tables.empty()) static_cast<void>(read_row_summaries(options.tables));  // Refuses wrong ones.
   const ServerSettings settings{.journal = journal_file(options.journal),
                                 .listen = options.listen,
                                 .token_file = options.token_file,
-                                .allow_hosts = options.allow_hosts};
+                                .allow_hosts = options.allow_hosts,
+                                .read_rows = [&] { return read_row_summaries(options.tables); }};
   ServeEntry* const serve_entry = server_entry();
   const InterruptHandler interrupts;
   serve_entry(settings, interrupt_flag(), [&](const std::string& url) {
@@ -68,6 +71,10 @@ void add_serve_flags(CLI::App& command, Action& chosen) {
                      "machines reach");
   command.add_option("--allow-host", options->allow_hosts,
                      "Further name of this server, as a proxy calls it; may be repeated");
+  command.add_option(
+      "-t,--table", options->tables,
+      "Tuned table to show beside the journal, F:F2 for several; give it once for each family. Default: the tables of "
+      "the run time");
   command.callback([options, &chosen] { chosen = [options] { return run_serve(*options); }; });
 }
 

@@ -125,7 +125,7 @@ std::string CompileHelper::last_output() const {
 std::unique_ptr<CompileHelper> CompileHelpers::begin(const LibraryCompiler& compiler, const CompileTask& task,
                                                      const CompilerLimits& limits) {
   if (program_.arguments.empty())
-    fail(ErrorCode::unavailable, "the compiler {} needs helper processes, which only the program attune has",
+    fail(ErrorCode::unavailable, "the attune program, whose helpers compile, was not found, set ATTUNE_PROGRAM: {}",
          compiler.name());
   const auto is_ours = [&](const auto& one) { return &one->compiler() == &compiler; };
   for (auto found = std::find_if(idle_.begin(), idle_.end(), is_ours); found != idle_.end();

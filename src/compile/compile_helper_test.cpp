@@ -277,7 +277,7 @@ TEST_F(CompileHelperTest, AProcessWithoutThemSupportsNoLibrary) {
   options_.helper = {};
   const CompileResult compiled = compile("x");
   EXPECT_EQ(compiled.outcome.status, Status::unsupported);
-  EXPECT_THAT(compiled.outcome.detail, HasSubstr("needs helper processes"));
+  EXPECT_THAT(compiled.outcome.detail, HasSubstr("set ATTUNE_PROGRAM: library"));
 }
 
 TEST_F(CompileHelperTest, EndsWithItsPool) {

@@ -194,6 +194,8 @@ struct RunBegin {
   int64_t pid = 0;
   std::string device, fingerprint, description;    ///< Facts of DeviceInfo.
   std::map<std::string, std::string> environment;  ///< Variables that libraries and Attune read.
+  /// Problems that the run is to decide, those included that an earlier run has decided; 0: unknown.
+  uint64_t num_problems = 0;
   bool operator==(const RunBegin&) const = default;
 };
 

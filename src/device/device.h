@@ -2,11 +2,13 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "core/device_info.h"
 #include "device/device_memory.h"
+#include "device/device_time.h"
 #include "device/kernel_module.h"
 
 namespace attune {
@@ -72,6 +74,9 @@ class CallerStreams {
   virtual uint64_t capture_of(void* stream) const noexcept = 0;
   /// Null: nothing that this thread does can spoil a capture.
   virtual std::unique_ptr<CaptureExemption> exempt() = 0;
+  /// Sets memory of the device to zero. `stream`: in the order of its work, as part of its capture if it is being
+  /// captured. Nothing: now, and waits for that alone, so that no capture is disturbed. Throws device.
+  virtual void clear(const Buffer& area, std::optional<void*> stream) = 0;
   /// Keeps the object until the graph that is being captured on the stream, and all that was made of it, have ended.
   /// The object may then end on any thread, in which no call of the device is allowed. Returns false if the device
   /// cannot report the end; the caller then keeps the object for ever.
@@ -104,6 +109,10 @@ class Device {
   virtual CallerStreams* caller_streams() noexcept { return nullptr; }
   /// Loads an image for this kind of device (kernel_image()). Null (the default): it loads no kernels of ours.
   virtual std::unique_ptr<KernelModule> load([[maybe_unused]] const void* image) { return nullptr; }
+  DeviceTime& time() noexcept { return time_; }
+
+ private:
+  DeviceTime time_;
 };
 
 /// DeviceThreads::settle(), where the device has threads.

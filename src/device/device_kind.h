@@ -20,8 +20,14 @@ enum class DeviceNumbers : uint8_t { devices, core_parts, copies };
 
 /// A kernel of the program's own for a kind of device that the build makes no images for: the kind brings it.
 struct KindKernel {
-  std::string_view name;        ///< `attune_gemm_reference`, `attune_compare`
+  std::string_view name;        ///< `attune_gemm_reference`, `attune_compare`, `attune_fill_operand`
   const void* image = nullptr;  ///< For Device::load().
+};
+
+/// Lowest rates at which references are computed for a kind of device, for deadlines.
+struct ReferenceRates {
+  double flops_per_s = 2e9;    ///< Of one core of the host: a reference's fast path at 2.0 GHz.
+  double bytes_per_s = 1.6e9;  ///< Of all: operands are filled, outputs compared.
 };
 
 /// A kind of device and what the program knows of all of its kind, as data. Each folder `device/<kind>/` registers one
@@ -41,12 +47,16 @@ struct DeviceKind {
   size_t max_open_problems = 2;    ///< Problems that one executor keeps open.
   double load_deadline_s = 60;     ///< Time allowed to prepare a candidate.
   double run_deadline_s = 2;       ///< Minimum time allowed for a launch.
+  ReferenceRates reference{};
   /// Whether its units are cores of the host, which references are computed on.
   bool units_are_cores = false;
   /// Whether compilers may run while candidates are measured: on devices that share no processor with them.
   bool compiles_beside_measuring = false;
-  /// Kernels for references (ReferenceKernel::name) and for comparison. What the kind lacks is done on the host, up to
-  /// kMaxReferenceFlops.
+  /// Memory of the device that a worker takes before it measures anything; 0: workers share a processor with what they
+  /// measure. Where it is not 0, and a small part of the device's memory, a second worker stands by.
+  uint64_t idle_worker_bytes = 0;
+  /// Kernels for references (ReferenceKernel::name), for comparison and for the fill of operands. What the kind lacks
+  /// is done on the host, up to kMaxReferenceFlops.
   std::span<const KindKernel> kernels{};
   /// Variable that names the devices of the kind that a process sees, and its value with which one of list() is the
   /// first and only one; an empty value: no variable says that. Workers see their device alone.

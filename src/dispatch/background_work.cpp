@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/locations.h"
+#include "dispatch/plans/attune_program.h"
 #include "dispatch/threads/library_use.h"
 
 namespace attune {
@@ -35,7 +36,7 @@ void BackgroundWork::stop(std::chrono::milliseconds timeout) {
 }
 
 void BackgroundWork::begin_online_tuning() {
-  OnlineProgram program = online_program();
+  AttuneProgram program = attune_program();
   std::filesystem::path home = path_if_any(home_location);
   try {
     if (home.empty()) program.why_not = "there is no home folder, set ATTUNE_HOME";

@@ -40,7 +40,8 @@ struct Dispatcher::State {
               std::span<const GroupKey> groups, OnMiss on_miss, OperandList* operands) noexcept;
   /// Like Dispatcher's functions. `weights`: null for plain ones.
   Hit choose(const Key& key, const Weights* weights, OnMiss on_miss, OperandList* operands) noexcept;
-  Hit require(const Key& key, const Weights* weights, OperandList& operands);
+  Hit require(const Key& key, const Weights* weights, OperandList& operands, void* stream);
+  Hit require_row(const Key& key, void* stream);
   Hit run(const Key& key, const Weights* weights, std::span<void* const> operands, void* stream);
   /// Captures a call of require() or run(), once it has succeeded.
   void capture_call(const Key& key, const Weights* weights) const;

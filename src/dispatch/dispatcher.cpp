@@ -95,8 +95,9 @@ Hit Dispatcher::State::choose(const Key& key, const Weights* weights, OnMiss on_
   return hit;
 }
 
-Hit Dispatcher::State::require(const Key& key, const Weights* weights, OperandList& operands) {
+Hit Dispatcher::State::require(const Key& key, const Weights* weights, OperandList& operands, void* stream) {
   if (const Hit hit = choose(key, weights, OnMiss::ignore, &operands); plans.is_final(hit)) return hit;
+  const PlanService::CapturedCall call(plans, stream);
   const Key asked = short_key(key);
   if (weights == nullptr) return plans.require({.key = asked}, operands);
   const KeyCodes& own = codes_of(asked);
@@ -106,9 +107,24 @@ Hit Dispatcher::State::require(const Key& key, const Weights* weights, OperandLi
   return plans.require({.key = packed, .layouts = &weights->state_->layouts}, operands);
 }
 
+Hit Dispatcher::State::require_row(const Key& key, void* stream) {
+  OperandList operands;
+  Hit hit = choose(key, nullptr, OnMiss::ignore, &operands);
+  if (hit.row != 0 && !plans.is_final(hit) && !plans.is_captured(stream)) {
+    try {
+      hit = require(key, nullptr, operands, stream);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::unavailable) throw;
+    }
+  }
+  if (hit.row == 0 || hit.is_stand_in) hit.plan = nullptr;
+  if (capture) capture_call(key, nullptr);
+  return hit;
+}
+
 Hit Dispatcher::State::run(const Key& key, const Weights* weights, std::span<void* const> operands, void* stream) {
   OperandList list;
-  const Hit hit = require(key, weights, list);
+  const Hit hit = require(key, weights, list, stream);
   std::array<void*, OperandList::kMax> all;
   std::span<void* const> whole_list = operands;
   const bool has_all = operands.size() + (weights != nullptr ? list.num_packed() : 0) == list.size();
@@ -138,10 +154,12 @@ Hit Dispatcher::choose(const Key& key, const Weights* weights) const noexcept {
 
 Hit Dispatcher::require(const Key& key, const Weights* weights) {
   OperandList operands;
-  const Hit hit = state_->require(key, weights, operands);
+  const Hit hit = state_->require(key, weights, operands, nullptr);
   if (state_->capture) state_->capture_call(key, weights);
   return hit;
 }
+
+Hit Dispatcher::require_row(const Key& key, void* stream) { return state_->require_row(key, stream); }
 
 Hit Dispatcher::run(const Key& key, std::span<void* const> operands, void* stream) {
   return state_->run(key, nullptr, operands, stream);
@@ -175,6 +193,7 @@ void Dispatcher::run_candidate(std::string_view text, std::string_view candidate
   const Candidate parsed = Candidate::parse(candidate);
   const auto wanted = op_of(problem).tensors(problem);
   if (operands.size() != wanted.size()) refuse_operands(problem.op(), wanted, operands, false);
+  const PlanService::CapturedCall call(state_->plans, stream);
   const Plan& plan = state_->plans.require(problem, parsed);
   if (!OperandList(wanted).accepts(operands)) refuse_operands(problem.op(), wanted, operands, false);
   run_plan(plan, operands, stream);

@@ -145,6 +145,35 @@ TEST_F(DispatcherTest, ARunSaysWhatServedIt) {
   EXPECT_EQ(dispatcher().run(key(2, 2, 16), operands).row, 0u);
 }
 
+TEST_F(DispatcherTest, ACallerWithKernelsOfItsOwnGetsThePlansOfRowsAlone) {
+  write(row(32, kGood));
+  const Hit hit = dispatcher().require_row(key(32));
+  EXPECT_EQ(hit.match, Match::exact);
+  ASSERT_NE(hit.plan, nullptr) << "at the first call";
+  EXPECT_EQ(hit.plan->traits().workspace_bytes, 0u);
+  const Hit again = dispatcher().require_row(key(32));
+  EXPECT_EQ(again.plan, hit.plan);
+  for (int i = 0; i < 2; ++i) {
+    const Hit none = dispatcher().require_row(key(32, 48));
+    EXPECT_EQ(none.plan, nullptr);
+    EXPECT_EQ(none.row, 0u);
+    EXPECT_EQ(dispatcher().require(key(32, 48)).row, 0u);
+    EXPECT_EQ(dispatcher().require_row(key(32, 48)).plan, nullptr) << "though an untuned plan is there";
+  }
+  EXPECT_EQ(dispatcher().require_row(key(0)).plan, nullptr) << "no problem has no row";
+}
+
+TEST_F(DispatcherTest, AShapeIsCapturedThoughTheCallersOwnKernelServesIt) {
+  write(row(32, kGood));
+  options_.capture = folder_.path() / "captured";
+  dispatcher().require_row(key(32, 48));
+  dispatcher().require_row(key(32));
+  dispatcher_.reset();
+  const auto captured = read_captures(std::vector<std::filesystem::path>{options_.capture});
+  ASSERT_EQ(captured.size(), 1u);
+  EXPECT_EQ(captured.front().shapes.size(), 2u);
+}
+
 TEST_F(DispatcherTest, ARowThatDoesNotServeFallsThrough) {
   write(row(5, "_ZN5aiter4gemmE") + row(16, "fake.gemm@0:split_k=1;tile_m=32;tile_n=32") + row(8, "gone.gemm@1:a=1"));
   testing::internal::CaptureStderr();

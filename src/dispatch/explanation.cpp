@@ -37,6 +37,18 @@ std::string step_text(const RowIndex& rows, const TracedStep& step, const Layout
   return fmt::format("{:<14} m={}{}: {}\n", name(step.met.match), step.m, layout, what);
 }
 
+/// What says a banned row of the step's key; empty without one.
+std::string banned_text(const RowIndex& rows, const TracedStep& step, const LayoutKeys& keys, std::string_view device) {
+  std::string text;
+  for (const RowIndex::Row* row : banned_rows(rows, step, keys.groups)) {
+    const Ban* ban = rows.bans()->find(rows.kernel_name(*row), device);
+    if (ban == nullptr) continue;
+    text += fmt::format("{:<14} m={}: {} {} {}\n", "not used", step.m, rows.where(*row), rows.kernel_name(*row),
+                        ban_clause(*ban));
+  }
+  return text;
+}
+
 /// Returns `exact`, or which untuned config serves and until when.
 std::string who_serves(const CachedAnswer& served) {
   const Hit& hit = served.hit;
@@ -61,7 +73,7 @@ std::string PlanService::explain(const Key& key) {
     text = fmt::format("required        {}: other rows are not seen\n", attune::text(options_.require));
   for (const TracedStep& step :
        trace_lookup(rows, own.m_of(key), own.n_of(key), own.pads_m(), keys.groups, options_.max_regret))
-    text += step_text(rows, step, keys);
+    text += banned_text(rows, step, keys, device.info.key()) + step_text(rows, step, keys);
   if (own.is_packed(key)) return text + "packed weights  use the rows of the layouts that they hold\n";
   const CachedAnswer* served = tables.served.find(hash_of({key}));
   if (served == nullptr) return text + "not called yet\n";

@@ -11,6 +11,7 @@ Hit Dispatcher::choose(const GemmKey& typed, const Weights* weights) const noexc
   return to_key(typed, key) ? choose(key, weights) : Hit();
 }
 Hit Dispatcher::require(const GemmKey& key, const Weights* weights) { return require(checked_key(key), weights); }
+Hit Dispatcher::require_row(const GemmKey& key, void* stream) { return require_row(checked_key(key), stream); }
 Hit Dispatcher::run(const GemmKey& key, std::span<void* const> operands, void* stream) {
   return run(checked_key(key), operands, stream);
 }

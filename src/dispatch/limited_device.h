@@ -37,6 +37,8 @@ struct LimitedDevice {
   const int64_t units;
   const int captured_threads;  ///< Limit that captured shapes are noted with; 0 on a device that is no host.
   std::atomic<Snapshot*> now{nullptr};
+  std::unique_ptr<Snapshot> waiting;   ///< Tables that were read while changes are held; null: none but those of `now`.
+  std::unique_ptr<Snapshot> reported;  ///< Those that waited when the last report was made, if others do by now.
   std::map<ProblemKey, Refusal> refusals;  ///< By problem hash; cleared when the tables change.
   std::set<ProblemKey> requested_kernels;  ///< Shapes whose kernel was or will be compiled.
 };

@@ -10,6 +10,7 @@
 #include "base/locations.h"
 #include "compile/cache_limit.h"
 #include "device/devices.h"
+#include "dispatch/plans/attune_program.h"
 #include "dispatch/threads/read_guard.h"
 
 namespace attune {
@@ -26,6 +27,7 @@ PlanService::PlanService(const DispatcherOptions& options, const FamilyCodes& co
       inbox_(inbox),
       log_(log),
       cache_{path_if_any(cache_location), cache_limit(kApplicationCacheBytes).bytes},
+      helper_(options.compile_mode == CompileMode::never ? HelperProgram() : compile_worker()),
       store_(options, codes),
       plans_(options.max_plan_bytes, new_hazard_owner()),
       missed_(options, log) {
@@ -74,6 +76,7 @@ std::shared_ptr<const Plan> PlanService::keep(const Hit& hit) const {
 WeightsPacker::PackingChoice PlanService::choose_packing(const Key& key, const PackOptions& wanted) {
   const Lock lock(guard_);
   LimitedDevice& device = present_device();
+  const auto exemption = device.maker.exempt();
   return packer_.choose(device.maker, codes(key), rows_of(*device.now.load(), key), key, wanted);
 }
 
@@ -109,7 +112,7 @@ Resolution PlanService::serve(const LookupRequest& request) {
   }
   const ProblemKey hash = hash_of(request);
   tables.served.put(served_with(tables, made, request, tables.served.find(hash)));
-  if (made.hit.plan == nullptr && made.hit.is_stand_in && options_.compile_mode != CompileMode::never) {
+  if (made.hit.plan == nullptr && made.hit.is_stand_in && (held_ || options_.compile_mode != CompileMode::never)) {
     // Not a refusal: the answer waits for a compiler.
   } else if (made.hit.plan == nullptr) {
     if (device.refusals.size() >= kMaxShapesKept) device.refusals.clear();
@@ -122,13 +125,43 @@ Resolution PlanService::serve(const LookupRequest& request) {
 
 /// Queues a stand-in for compilation, after which it is resolved again; once per shape until the tables change.
 void PlanService::want_compiled(const LookupRequest& request, const Resolution& made) {
-  if (options_.compile_mode != CompileMode::background || !made.hit.is_stand_in || made.missing.empty()) return;
+  if (!made.hit.is_stand_in || made.missing.empty()) return;
+  if (held_) return want_held(request, made);
+  if (options_.compile_mode != CompileMode::background) return;
   auto& requested = device_of(request).requested_kernels;
   if (requested.size() < kMaxShapesKept && requested.insert(hash_of(request)).second) wanted_.push_back(request);
 }
 
 void PlanService::wake_if_waiting() {
-  if (!wanted_.empty() || !missed_.is_empty()) inbox_.wake();
+  if (!wanted_.empty() || !missed_.is_empty() || (held_ && held_->has_work())) inbox_.wake();
+}
+
+/// Whether a call waits for the compiler. Without a plan, only a generated kernel takes these types or this layout of
+/// weights: there is no stand-in.
+bool PlanService::waits_for_compiler(const Resolution& made) const noexcept {
+  if (is_held_) return made.hit.plan == nullptr && made.hit.is_stand_in;
+  return options_.compile_mode == CompileMode::blocking ||
+         (made.hit.plan == nullptr && options_.compile_mode != CompileMode::never);
+}
+
+/// Throws for kernels that nothing stands in for and that cannot be compiled here, although others may have them.
+void PlanService::refuse_failed(const Resolution& made) {
+  const std::optional<std::string> failure = held_ ? held_->failure_of(made.missing) : std::nullopt;
+  if (failure) fail(ErrorCode::unavailable, "nothing stands in for a kernel that cannot be compiled: {}", *failure);
+}
+
+/// Answers a request after its kernels were compiled, or were not.
+Resolution PlanService::serve_compiled(const LookupRequest& request, Resolution made,
+                                       std::map<std::string, std::string> failures) {
+  if (!held_) {
+    device_of(request).maker.note_failures(std::move(failures));
+    return serve(request);
+  }
+  note_compiled(made.missing, failures);
+  if (held_->failure_of(made.missing)) return made;
+  // Every rank runs the row's kernel here, because each waits for it.
+  const AgreedKernels::Waiver waiver(held_->agreed());
+  return serve(request);
 }
 
 Hit PlanService::require(LookupRequest request, OperandList& operands) {
@@ -146,17 +179,15 @@ Hit PlanService::require(LookupRequest request, OperandList& operands) {
     if (refused != device.refusals.end()) fail(refused->second.code, "{}", refused->second.why);
   }
   Resolution made = serve(request);
-  // Without a plan, only a generated kernel takes these types or this layout of weights: there is no stand-in.
-  const bool waits = options_.compile_mode == CompileMode::blocking ||
-                     (made.hit.plan == nullptr && options_.compile_mode != CompileMode::never);
+  const bool waits = waits_for_compiler(made);
   // If a kernel cannot be compiled, another row may serve, whose kernel may need compiling too.
   constexpr int kMaxRounds = 8;
   for (int round = 0; waits && !made.missing.empty() && round < kMaxRounds; ++round) {
+    refuse_failed(made);
     lock.unlock();
     auto failures = compile(made.missing);
     lock.lock();
-    device.maker.note_failures(std::move(failures));
-    made = serve(request);
+    made = serve_compiled(request, std::move(made), std::move(failures));
   }
   wake_if_waiting();
   if (made.hit.plan != nullptr) protect_plan(plans_.holder(), made.plan);
@@ -166,17 +197,27 @@ Hit PlanService::require(LookupRequest request, OperandList& operands) {
   return made.hit;
 }
 
+/// Who names a candidate gets it, whether others agree on its kernel or not.
+Resolution PlanService::resolve_named(LimitedDevice& device, const Problem& problem, const Candidate& candidate) {
+  if (!held_) return device.resolver.resolve(problem, candidate);
+  const AgreedKernels::Waiver waiver(held_->agreed());
+  return device.resolver.resolve(problem, candidate);
+}
+
 const Plan& PlanService::require(const Problem& problem, const Candidate& candidate) {
   Lock lock(guard_);
   LimitedDevice& device = present_device();
   const auto exemption = device.maker.exempt();
-  Resolution made = device.resolver.resolve(problem, candidate);
+  Resolution made = resolve_named(device, problem, candidate);
   if (!made.missing.empty()) {
     lock.unlock();
     auto failures = compile(made.missing);
     lock.lock();
+    // Of all processes, as long as changes are held: what failed here alone is no failure of rows.
+    if (held_ && !failures.empty())
+      fail(ErrorCode::unavailable, "its kernel cannot be compiled: {}", failures.begin()->second);
     device.maker.note_failures(std::move(failures));
-    made = device.resolver.resolve(problem, candidate);
+    made = resolve_named(device, problem, candidate);
   }
   if (made.hit.plan == nullptr) fail(made.refusal.code, "the candidate cannot run this problem: {}", made.why_not);
   protect_plan(plans_.holder(), made.plan);
@@ -185,7 +226,7 @@ const Plan& PlanService::require(const Problem& problem, const Candidate& candid
 }
 
 std::map<std::string, std::string> PlanService::compile(const std::vector<CompileTask>& tasks) const {
-  return compile_kernels(tasks, cache_, [this] { return stop_.load(); });
+  return compile_kernels(tasks, cache_, helper_, [this] { return stop_.load(); });
 }
 
 void PlanService::answer(const LookupRequest& request) {
@@ -197,11 +238,13 @@ void PlanService::answer(const LookupRequest& request) {
 }
 
 bool PlanService::compile_one() {
+  if (is_held_) return compile_held();
   Lock lock(guard_);
   if (wanted_.empty()) return false;
   const LookupRequest request = wanted_.back();
   wanted_.pop_back();
   LimitedDevice& device = device_of(request);
+  const auto exemption = device.maker.exempt();
   const Resolution made = make(device, *device.now.load(), request);
   if (!made.hit.is_stand_in || made.missing.empty()) return true;
   lock.unlock();
@@ -224,31 +267,42 @@ PlanService::Missed PlanService::take_missed() {
   return {missed_.take(codes_, tuned, store_), &tuned.info};
 }
 
+/// Answers all problems again from `fresh`, the rows of a device from now on.
+void PlanService::replace_tables(LimitedDevice& device, std::unique_ptr<Snapshot> fresh) {
+  Snapshot* const before = device.now.load();
+  device.maker.forget_failures();
+  device.refusals.clear();
+  device.requested_kernels.clear();
+  serve_again(device, *fresh);
+  if (&device == present_.load()) {
+    for (const std::string& notice : fresh->notices()) log_.say(notice);
+  }
+  device.now.store(fresh.release(), std::memory_order_seq_cst);
+  if (wait_for_readers()) delete before;
+}
+
 bool PlanService::reload(bool reads_environment) {
   const Lock lock(guard_);
   const auto exemption = first().maker.exempt();
-  for (const auto& device : owned_devices_) device->maker.graph_holds().free_ended();
+  make_room();
   if (reads_environment) {
     store_.read_environment();
     for (const auto& device : owned_devices_) device->maker.forget_failures();
   }
   bool any_changed = false;
   for (const auto& device : owned_devices_) {
-    Snapshot* const before = device->now.load();
-    auto fresh = store_.read(device->info, before);
+    auto fresh = store_.read(device->info, device->waiting ? device->waiting.get() : device->now.load());
     if (!fresh) continue;
     any_changed = true;
-    device->maker.forget_failures();
-    device->refusals.clear();
-    device->requested_kernels.clear();
-    serve_again(*device, *fresh);
-    if (device.get() == present_.load()) {
-      for (const std::string& notice : fresh->notices()) log_.say(notice);
+    if (!held_) {
+      replace_tables(*device, std::move(fresh));
+      continue;
     }
-    device->now.store(fresh.release(), std::memory_order_seq_cst);
-    if (wait_for_readers()) delete before;
+    if (held_->is_reported() && !device->reported) device->reported = std::move(device->waiting);
+    device->waiting = std::move(fresh);
+    held_->note_tables();
   }
-  if (!any_changed) return false;
+  if (!any_changed || held_) return any_changed;
   ++num_reloads_;
   wake_if_waiting();
   return true;

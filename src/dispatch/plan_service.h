@@ -9,8 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "attune/common_changes.h"
 #include "attune/dispatcher.h"
 #include "base/mutex.h"
+#include "dispatch/held_changes.h"
 #include "dispatch/inbox.h"
 #include "dispatch/limited_device.h"
 #include "dispatch/missed_shapes.h"
@@ -52,8 +54,30 @@ class PlanService {
   std::shared_ptr<const Plan> keep(const Hit& hit) const;
   /// Whether require() can return the hit. With CompileMode::blocking a stand-in is not enough. No lock.
   bool is_final(const Hit& hit) const noexcept {
-    return hit.plan != nullptr && !(hit.is_stand_in && options_.compile_mode == CompileMode::blocking);
+    return hit.plan != nullptr && !(hit.is_stand_in && options_.compile_mode == CompileMode::blocking && !is_held_);
   }
+  /// Whether a stream of a caller is being captured. No lock.
+  bool is_captured(void* stream) const noexcept {
+    CallerStreams* const streams = owner().caller_streams();
+    return streams != nullptr && streams->capture_of(stream) != 0;
+  }
+  /// A call that makes its plan. While one lives whose stream is captured, nothing waits for the device. No lock.
+  class CapturedCall {
+   public:
+    CapturedCall(PlanService& plans, void* stream) noexcept : num_(plans.num_captured_calls_) {
+      is_captured_ = plans.is_captured(stream);
+      if (is_captured_) ++num_;
+    }
+    ~CapturedCall() {
+      if (is_captured_) --num_;
+    }
+    CapturedCall(const CapturedCall&) = delete;
+    CapturedCall& operator=(const CapturedCall&) = delete;
+
+   private:
+    std::atomic<uint32_t>& num_;
+    bool is_captured_ = false;
+  };
   /// Answers a problem under the present thread limit, and sets what its plan reads and writes. Throws like
   /// Dispatcher::require().
   Hit require(LookupRequest request, OperandList& operands) ATTUNE_EXCLUDES(guard_);
@@ -85,6 +109,16 @@ class PlanService {
   /// `reads_environment`: as for Dispatcher::reload().
   bool reload(bool reads_environment) ATTUNE_EXCLUDES(guard_);
   std::string explain(const Key& key) ATTUNE_EXCLUDES(guard_);  ///< Defined in explanation.cpp.
+
+  // What CommonChanges does; defined in plan_agreement.cpp.
+
+  /// From now on tables and kernels change what serves by apply() alone; no rows serve until then. Throws invalid_input
+  /// if they are held already.
+  void hold_changes() ATTUNE_EXCLUDES(guard_);
+  /// Ends that: what waited serves. Does nothing if they are not held.
+  void release_changes() ATTUNE_EXCLUDES(guard_);
+  CommonReport report() ATTUNE_EXCLUDES(guard_);
+  CommonResult apply(std::span<const ServingReport> reports) ATTUNE_EXCLUDES(guard_);
   std::vector<std::string> notices() ATTUNE_EXCLUDES(guard_);
   std::vector<TableInUse> tables() ATTUNE_EXCLUDES(guard_);
   /// All counts but those of lookups. No lock.
@@ -107,21 +141,42 @@ class PlanService {
   const CachedAnswer* find(const LookupRequest& request) const ATTUNE_REQUIRES(guard_);
   Resolution make(LimitedDevice& device, const Snapshot& tables, const LookupRequest& request) ATTUNE_REQUIRES(guard_);
   Resolution serve(const LookupRequest& request) ATTUNE_REQUIRES(guard_);
+  Resolution resolve_named(LimitedDevice& device, const Problem& problem, const Candidate& candidate)
+      ATTUNE_REQUIRES(guard_);
+  bool waits_for_compiler(const Resolution& made) const noexcept;
+  void refuse_failed(const Resolution& made) ATTUNE_REQUIRES(guard_);
+  Resolution serve_compiled(const LookupRequest& request, Resolution made, std::map<std::string, std::string> failures)
+      ATTUNE_REQUIRES(guard_);
   CachedAnswer served_with(const Snapshot& tables, const Resolution& made, const LookupRequest& request,
                            const CachedAnswer* before) ATTUNE_REQUIRES(guard_);
   void want_compiled(const LookupRequest& request, const Resolution& made) ATTUNE_REQUIRES(guard_);
   void wake_if_waiting() ATTUNE_REQUIRES(guard_);
   std::map<std::string, std::string> compile(const std::vector<CompileTask>& tasks) const;
   /// Evicts plans while they exceed the bound, also from the coming tables `coming`; frees what no reader can see any
-  /// more. Requires: new plans are already protected for their callers.
+  /// more. The end of a plan waits for the device, so while a stream may be captured, what has left stays for a later
+  /// call. Requires: new plans are already protected for their callers.
   void make_room(Snapshot* coming = nullptr) ATTUNE_REQUIRES(guard_);
+  bool may_wait() const noexcept;
   void serve_again(LimitedDevice& device, Snapshot& fresh) ATTUNE_REQUIRES(guard_);
+  void replace_tables(LimitedDevice& device, std::unique_ptr<Snapshot> fresh) ATTUNE_REQUIRES(guard_);
+  bool compile_held() ATTUNE_EXCLUDES(guard_);
+  void note_compiled(const std::vector<CompileTask>& tasks, const std::map<std::string, std::string>& failures)
+      ATTUNE_REQUIRES(guard_);
+  void note_answer(const Snapshot& tables, const Resolution& made, const LookupRequest& request)
+      ATTUNE_REQUIRES(guard_);
+  void want_held(const LookupRequest& request, const Resolution& made) ATTUNE_REQUIRES(guard_);
+  void want_for_others(const WantedKernel& wanted) ATTUNE_REQUIRES(guard_);
+  bool switch_tables(LimitedDevice& device, const std::string& digest) ATTUNE_REQUIRES(guard_);
+  void serve_stand_ins() ATTUNE_REQUIRES(guard_);
+  std::string settings() const;
+  std::string waiting_digest() const ATTUNE_REQUIRES(guard_);
 
   const DispatcherOptions& options_;
   const FamilyCodes& codes_;
   Inbox& inbox_;
   DispatchLog& log_;
-  const CachePlace cache_;  ///< As the environment said at construction.
+  const CachePlace cache_;      ///< As the environment said at construction.
+  const HelperProgram helper_;  ///< Likewise.
   std::atomic<bool> stop_{false};
   ForkGuard guard_{log_};
   TableSnapshotStore store_ ATTUNE_GUARDED_BY(guard_);
@@ -137,7 +192,10 @@ class PlanService {
   std::vector<LookupRequest> wanted_ ATTUNE_GUARDED_BY(guard_);  ///< Shapes whose kernel waits to be compiled.
   bool is_limit_said_ ATTUNE_GUARDED_BY(guard_) = false, is_device_limit_said_ ATTUNE_GUARDED_BY(guard_) = false;
   void say_limits() ATTUNE_REQUIRES(guard_);
+  std::unique_ptr<HeldChanges> held_ ATTUNE_GUARDED_BY(guard_);  ///< Null: changes are not held.
+  std::atomic<bool> is_held_{false};                             ///< Whether held_ is set, for readers.
   std::atomic<uint64_t> num_reloads_{0};
+  std::atomic<uint32_t> num_captured_calls_{0};  ///< CapturedCalls that live.
 };
 
 }  // namespace attune

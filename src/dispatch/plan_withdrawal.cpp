@@ -25,6 +25,7 @@ CachedAnswer PlanService::served_with(const Snapshot& tables, const Resolution& 
     served.was_predicted = before->was_predicted;
   }
   if (made.plan == nullptr) return served;
+  if (held_) note_answer(tables, made, request);
   served.plan = made.plan;
   served.was_missed = missed_.note(codes(request.key), rows_of(tables, request.key), request, before, served);
   served.was_served = true;
@@ -55,6 +56,12 @@ void PlanService::say_limits() {
   }
 }
 
+/// Whether a wait for the device ends no capture.
+bool PlanService::may_wait() const noexcept {
+  if (num_captured_calls_ > 0) return false;
+  return !first().maker.graph_holds().may_be_capturing();
+}
+
 void PlanService::make_room(Snapshot* coming) {
   constexpr size_t kMaxWithoutPlan = 65536, kMaxReplaced = 1024;
   const auto exemption = first().maker.exempt();
@@ -65,7 +72,8 @@ void PlanService::make_room(Snapshot* coming) {
     }
   });
   say_limits();
-  bool is_grace_due = plans_.is_grace_due();
+  const bool may_end_plans = may_wait();
+  bool is_grace_due = may_end_plans && plans_.is_grace_due();
   for (const auto& device : owned_devices_) {
     AnswerCache& served = device->now.load()->served;
     served.bound_without_plan(kMaxWithoutPlan);
@@ -75,6 +83,7 @@ void PlanService::make_room(Snapshot* coming) {
   if (is_grace_over) {
     for (const auto& device : owned_devices_) device->now.load()->served.free_replaced();
   }
+  if (!may_end_plans) return;
   plans_.free_unreferenced(is_grace_over);
   for (const auto& device : owned_devices_) device->maker.graph_holds().free_ended();
 }

@@ -8,7 +8,9 @@
 #include <thread>
 #include <vector>
 
+#include "attune/error.h"
 #include "testing/dispatcher_fixture.h"
+#include "testing/environment.h"
 
 namespace attune {
 namespace {
@@ -38,6 +40,90 @@ TEST_F(DispatcherTest, AChangedTableIsSeenAndPlansStay) {
   std::filesystem::remove(table_);
   dispatcher().reload();
   EXPECT_EQ(dispatcher().counts().missed_shapes, 2u) << "each is counted once";
+}
+
+/// A list of banned kernels in a state folder of the test's own.
+class BannedKernels : public DispatcherTest {
+ protected:
+  void ban(const std::string& lines) {
+    std::filesystem::create_directories(folder_.path() / "overlay");
+    write_file_atomically(folder_.path() / "overlay/banned.csv", "candidate,device,problem,reason\n" + lines);
+  }
+  void SetUp() override { options_.max_regret = 0; }  // A row of another M would else stand in.
+  const TestEnvironment home_{"ATTUNE_HOME", folder_.path().string()};
+};
+
+TEST_F(BannedKernels, TheNextBestRowServesAndTheBanIsSaid) {
+  write(row(5, kGood, 1) + row(5, kOther, 2) + row(6, kGood));
+  dispatcher().require(key(5));
+  ban(std::string(kGood) + ",,,\"wrong, here\"\n");
+  EXPECT_TRUE(dispatcher().reload());
+  EXPECT_EQ(dispatcher().choose(key(5)).match, Match::exact) << "what was served is served at once";
+  EXPECT_THAT(dispatcher().explain(key(5)), HasSubstr("t.csv:3 " + std::string(kOther)));
+  EXPECT_THAT(dispatcher().explain(key(5)),
+              HasSubstr("not used       m=5: " + table_.string() + ":2 " + kGood + " is banned: wrong, here"));
+  EXPECT_EQ(dispatcher().require(key(6)).match, Match::fallback);
+  EXPECT_THAT(dispatcher().notices(), testing::Contains(HasSubstr("2 rows not used, their kernels are banned")));
+  std::filesystem::remove(folder_.path() / "overlay/banned.csv");
+  EXPECT_TRUE(dispatcher().reload());
+  EXPECT_EQ(dispatcher().choose(key(6)).match, Match::exact);
+  EXPECT_FALSE(dispatcher().reload());
+}
+
+TEST_F(BannedKernels, ABanOfAnotherDeviceOrProblemDoesNotHold) {
+  write(row(5, kGood) + row(6, kGood));
+  ban(std::string(kGood) + ",fake/2,,there\n" + kGood +
+      ",,gemm_a16w16 m=6 n=16 k=16 dtype=fp32 outdtype=fp32 bias=0,only that\n");
+  EXPECT_EQ(dispatcher().require(key(5)).match, Match::exact);
+  EXPECT_EQ(dispatcher().require(key(6)).match, Match::fallback);
+}
+
+TEST_F(BannedKernels, WhereNothingElseIsLeftTheRefusalSaysTheBan) {
+  write(row(5, kGood));
+  dispatcher().require(key(6));
+  ban("fake.gemm,,,all of it\n");
+  dispatcher().reload();
+  for (const int64_t m : {5, 6}) {
+    try {
+      dispatcher().require(key(m));
+      ADD_FAILURE() << "a plan that was made before the ban was served: " << m;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr("is banned: all of it"));
+    }
+  }
+  ban("");
+  dispatcher().reload();
+  EXPECT_EQ(dispatcher().require(key(5)).match, Match::exact);
+}
+
+TEST_F(BannedKernels, AFaultyListIsNamedAndItsOtherLinesHold) {
+  write(row(5, kGood) + row(6, kOther));
+  ban("no such thing!,,,no\n" + std::string(kGood) + ",,,no\n" + kOther);
+  EXPECT_EQ(dispatcher().require(key(5)).match, Match::fallback);
+  EXPECT_EQ(dispatcher().require(key(6)).match, Match::exact);
+  EXPECT_THAT(dispatcher().notices(),
+              testing::IsSupersetOf({HasSubstr("banned.csv:2: "), HasSubstr("banned.csv:4: ")}));
+}
+
+TEST_F(BannedKernels, ManyReadersWhileBansChange) {
+  write(row(5, kGood) + row(6, kOther));
+  dispatcher().require(key(5));
+  std::atomic<bool> stop = false;
+  std::atomic<uint64_t> num_unserved = 0;
+  std::vector<std::thread> readers;
+  for (int thread = 0; thread < 2; ++thread) {
+    readers.emplace_back([&] {
+      while (!stop) num_unserved += dispatcher().choose(key(5)).plan == nullptr ? 1 : 0;
+    });
+  }
+  for (int i = 0; i < 20; ++i) {
+    ban(i % 2 == 0 ? std::string(kGood) + ",,,no\n" : "");
+    dispatcher().reload();
+    EXPECT_EQ(dispatcher().choose(key(5)).match, i % 2 == 0 ? Match::fallback : Match::exact);
+  }
+  stop = true;
+  for (std::thread& reader : readers) reader.join();
+  EXPECT_EQ(num_unserved, 0u);
 }
 
 TEST_F(DispatcherTest, LooksAtItsTablesByItself) {

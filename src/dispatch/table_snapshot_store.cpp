@@ -3,10 +3,18 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <chrono>
+#include <span>
 #include <utility>
 
+#include "base/error.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/locations.h"
 #include "dispatch/table/shared_rows.h"
+#include "formats/csv/ban_file.h"
 
 namespace attune {
 namespace {
@@ -23,8 +31,8 @@ FileStamp stamp_of(const std::filesystem::path& file) {
 
 /// Names all that a family's rows depend on.
 std::string key_of(const FamilySpec& family, const Snapshot::Tables& tables, const DeviceInfo& device,
-                   Requirement required) {
-  std::string key = fmt::format("{} {} {}", family.op, device.fingerprint(), text(required));
+                   Requirement required, const BanList& bans) {
+  std::string key = fmt::format("{} {} {}\n{}", family.op, device.fingerprint(), text(required), bans.text());
   for (size_t i = 0; i < tables.stamps.size(); ++i) {
     const FileStamp& stamp = tables.stamps[i];
     key += fmt::format("\n{} {} {} {} {}", tables.origins[i], stamp.inode, stamp.bytes, stamp.changed_ns,
@@ -33,10 +41,36 @@ std::string key_of(const FamilySpec& family, const Snapshot::Tables& tables, con
   return key;
 }
 
+/// Digest of files in their order; a file that does not exist says nothing. Requires: the stamps were taken before.
+std::string contents_of(std::span<const FileStamp> stamps) {
+  std::string all;
+  for (const FileStamp& stamp : stamps) {
+    if (stamp.inode == 0) continue;
+    try {
+      all += hash128(read_file(stamp.file)).hex() + '\n';
+    } catch (const Error&) {
+      all += "cannot be read\n";
+    }
+    // Its rows may be older or newer than the bytes; the next look reads both again.
+    if (stamp_of(stamp.file) != stamp)
+      all += fmt::format("replaced {} {}\n", ::getpid(), std::chrono::steady_clock::now().time_since_epoch().count());
+  }
+  return hash128(all).hex();
+}
+
 }  // namespace
 
+std::string Snapshot::digest() const {
+  std::string all;
+  for (const Tables& one : tables) {
+    if (one.contents.empty()) return {};
+    all += one.contents + '\n';
+  }
+  return hash128(all + bans->text()).hex();
+}
+
 std::vector<std::string> Snapshot::notices() const {
-  std::vector<std::string> all;
+  std::vector<std::string> all = ban_notices;
   for (const Tables& one : tables) {
     all.insert(all.end(), one.notices.begin(), one.notices.end());
     all.insert(all.end(), one.rows->notices().begin(), one.rows->notices().end());
@@ -62,6 +96,8 @@ TableSnapshotStore::TableSnapshotStore(const DispatcherOptions& options, const F
 
 void TableSnapshotStore::read_environment() {
   places_.clear();
+  ban_file_ = path_if_any(overlay_location);
+  if (!ban_file_.empty()) ban_file_ /= kBanFileName;
   for (const FamilySpec& family : families()) places_.push_back(table_places(family));
 }
 
@@ -77,10 +113,25 @@ TableSources TableSnapshotStore::sources(size_t family) const {
   return all;
 }
 
+/// Sets what is banned now; returns whether that differs from `before`.
+bool TableSnapshotStore::read_bans(Snapshot& fresh, const Snapshot* before) const {
+  fresh.bans_stamp = stamp_of(ban_file_);
+  if (before != nullptr && before->bans_stamp == fresh.bans_stamp) {
+    fresh.bans = before->bans;
+    fresh.ban_notices = before->ban_notices;
+    return false;
+  }
+  BanFile read = ban_file_.empty() ? BanFile() : read_ban_file(ban_file_);
+  fresh.bans = std::make_shared<const BanList>(std::move(read.bans));
+  fresh.ban_notices = std::move(read.notices);
+  return before != nullptr;
+}
+
 std::unique_ptr<Snapshot> TableSnapshotStore::read(const DeviceInfo& device, const Snapshot* before) const {
   auto fresh = std::make_unique<Snapshot>();
   fresh->tables.resize(codes_.size());
-  bool changed = before == nullptr;
+  const bool bans_changed = read_bans(*fresh, before);
+  bool changed = before == nullptr || bans_changed;
   for (size_t op = 0; op < codes_.size(); ++op) {
     TableSources all = sources(op);
     Snapshot::Tables& tables = fresh->tables[op];
@@ -89,17 +140,32 @@ std::unique_ptr<Snapshot> TableSnapshotStore::read(const DeviceInfo& device, con
       tables.origins.push_back(name(source.origin));
     }
     tables.notices = std::move(all.notices);
-    if (before != nullptr && before->tables[op].stamps == tables.stamps &&
-        before->tables[op].notices == tables.notices) {
+    if (before != nullptr && !bans_changed && before->tables[op].stamps == tables.stamps &&
+        before->tables[op].notices == tables.notices && (!makes_digests_ || !before->tables[op].contents.empty())) {
       tables.rows = before->tables[op].rows;
+      tables.contents = before->tables[op].contents;
       continue;
     }
     changed = true;
-    tables.rows = shared_rows(key_of(families()[op], tables, device, options_.require), [&] {
-      return std::make_shared<const RowIndex>(codes_.at(op), std::move(all.files), device, options_.require);
+    tables.rows = shared_rows(key_of(families()[op], tables, device, options_.require, *fresh->bans), [&] {
+      return std::make_shared<const RowIndex>(codes_.at(op), std::move(all.files), device, options_.require,
+                                              fresh->bans);
     });
+    if (makes_digests_) tables.contents = contents_of(tables.stamps);
   }
   return changed ? std::move(fresh) : nullptr;
+}
+
+std::unique_ptr<Snapshot> TableSnapshotStore::without_rows(const DeviceInfo& device, const Snapshot& other) const {
+  auto bare = std::make_unique<Snapshot>();
+  bare->tables.resize(codes_.size());
+  bare->bans_stamp = other.bans_stamp;
+  bare->ban_notices = other.ban_notices;
+  bare->bans = other.bans;
+  for (size_t op = 0; op < codes_.size(); ++op)
+    bare->tables[op].rows = std::make_shared<const RowIndex>(codes_.at(op), std::vector<TableSource>(), device,
+                                                             options_.require, bare->bans);
+  return bare;
 }
 
 }  // namespace attune

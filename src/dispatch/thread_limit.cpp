@@ -29,7 +29,16 @@ LimitedDevice& PlanService::make_device(int64_t units) {
       std::make_unique<LimitedDevice>(open_device(options_.device, units), cache_.folder,
                                       options_.compile_mode != CompileMode::never, plans_, log_, options_.require));
   if (options_.workspaces.allocate) made->maker.set_workspaces(options_.workspaces);
-  made->now.store(store_.read(made->info, nullptr).release());
+  auto rows = store_.read(made->info, nullptr);
+  if (held_) {
+    made->maker.set_agreed(&held_->agreed());
+    if (rows->digest() != held_->tables()) {
+      made->waiting = std::move(rows);
+      rows = store_.without_rows(made->info, *made->waiting);
+      held_->note_tables();
+    }
+  }
+  made->now.store(rows.release());
   if (!is_host_) return *made;
   if (const auto why = notice_without_rows(*made->now.load(), made->units); !why.empty()) log_.say(why);
   return *made;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include "base/error.h"
 #include "device/host_bytes.h"
@@ -17,9 +18,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr uint32_t kMaxRests = 3;          // after these the sample is taken at any clock
-constexpr double kReferenceBytes = 8 * 2;  // a value and a scale
-constexpr double kFirstRunsUs = 2000;      // warm runs until this much time is spent, 3 at most
+constexpr uint32_t kMaxRests = 3;               // after these the sample is taken at any clock
+constexpr double kReferenceBytes = 8 * 2;       // a value and a scale
+constexpr uint32_t kBusyFrom = 2, kBusyTo = 3;  // marks around launches that are not timed; those have 0 and 1
+constexpr double kFirstRunsUs = 2000;           // warm runs until this much time is spent, 3 at most
 
 double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
@@ -68,6 +70,7 @@ Bench::Bench(Device& device, const Op& op, const Problem& problem, const Protoco
       stream_(device.open_stream()),
       references_(device, op, problem, protocol.seed, stop_of(announcer)),
       verification_(device, op, problem, references_) {
+  const ActivityScope filling(device.time(), Activity::fill);
   // Filled once and copied from there. The outputs start zeroed; every launch writes them whole.
   std::vector<OwnBuffer> filled;
   std::vector<Buffer> areas;
@@ -81,18 +84,24 @@ Bench::Bench(Device& device, const Op& op, const Problem& problem, const Protoco
   work_ = op.work(problem);
   // Operands that stay in the cache need not come from memory.
   if (protocol.cache == CachePolicy::served) work_.bytes = std::min(work_.bytes, static_cast<double>(size.copy_bytes));
+  const ActivityScope reading(device.time(), Activity::bandwidth);
   floor_us_ = roofline_floor_us(work_, size.bytes(), device);
 }
 
 Bench::~Bench() = default;
 
 void Bench::fill(const Op& op, const Problem& problem, std::span<const Buffer> areas) {
+  if (DeviceFill* const on_device = references_.device_fill()) {
+    on_device->fill(Distribution::normal, protocol_.seed, areas.first(areas.size() - 1));
+    return device_.memory().fill(areas.back(), {});
+  }
   std::vector<HostBytes> bytes;
   HostTensors operands;
   for (const Buffer& area : areas) bytes.emplace_back(device_.memory(), area, HostBytes::Contents::unset);
   for (HostBytes& one : bytes) operands.operands.push_back(one.bytes());
   op.fill(problem, Distribution::normal, protocol_.seed, operands);
   bytes.pop_back();
+  const ActivityScope uploading(device_.time(), Activity::upload);
   for (HostBytes& one : bytes) one.store();
   device_.memory().fill(areas.back(), {});
 }
@@ -104,6 +113,7 @@ void Bench::announce(Slot slot, Milliseconds limit) {
 std::string Bench::why_implausible(double us) {
   std::string reason = implausible(us, floor_us_);
   if (reason.empty() || !(us > 0)) return reason;
+  const ActivityScope reading(device_.time(), Activity::bandwidth);
   floor_us_ = roofline_floor_us(work_, rotation_->size().bytes(), device_, Reading::again);
   return implausible(us, floor_us_);
 }
@@ -135,13 +145,15 @@ std::shared_ptr<PackedWeights> Bench::weights(const WeightPacking& packing, bool
 
 Finding Bench::verify(const EntrantPlan& entrant, bool twice, Milliseconds limit, uint64_t& launches) {
   const Plan& plan = *entrant.plan;
+  bool has_run = false;
   const RunLaunch run = [&](const Launch& launch) {
     Launch bound = launch;
     bound.stream = stream_->native();
+    // A library loads a kernel when it is launched first, which takes longer than the launch and is no verification.
+    const ActivityScope running(device_.time(), std::exchange(has_run, true) ? Activity::verify : Activity::load);
     announce(entrant.slot, limit);
     const auto start = Clock::now();
-    plan.run(bound);
-    stream_->synchronize();
+    run_to_end([&] { plan.run(bound); });
     ++launches;
     check_limit(start, limit);
     announce(entrant.slot, {});  // The comparison of the output that follows may take longer.
@@ -176,9 +188,17 @@ Finding Bench::verify_repeats(const EntrantPlan& entrant, const std::string& exp
   return {Status::wrong_result, repeated.fault + " although its plan states that it is deterministic", {}};
 }
 
-void Bench::launch_on(const Plan& plan, std::span<void* const> operands, void* workspace) {
-  plan.run({operands, workspace, stream_->native()});
+/// Waits for what is launched, and counts its time as the device's.
+void Bench::run_to_end(const std::function<void()>& launches) {
+  stream_->record(kBusyFrom);
+  launches();
+  stream_->record(kBusyTo);
   stream_->synchronize();
+  device_.time().add_busy_us(stream_->elapsed_us(kBusyFrom, kBusyTo));
+}
+
+void Bench::launch_on(const Plan& plan, std::span<void* const> operands, void* workspace) {
+  run_to_end([&] { plan.run({operands, workspace, stream_->native()}); });
 }
 
 Finding Bench::verify_rows(const EntrantPlan& entrant, std::span<const OtherRows> others, Milliseconds limit,
@@ -268,8 +288,9 @@ void Bench::clear_prefix(const Plan& plan) {
 void Bench::run_untimed(const EntrantPlan& entrant, uint32_t launches) {
   clear_prefix(*entrant.plan);
   draw(entrant, launches);
-  for (const Launch& launch : launches_) entrant.plan->run(launch);
-  stream_->synchronize();
+  run_to_end([&] {
+    for (const Launch& launch : launches_) entrant.plan->run(launch);
+  });
 }
 
 /// Captures the drawn launches, in place of those of the entrant's last turn. False: they cannot be captured.
@@ -279,8 +300,10 @@ bool Bench::capture(EntrantPlan& entrant) {
 }
 
 double Bench::time_drawn(EntrantPlan& entrant, Timing timing) {
-  if (timing == Timing::graph) return time_graph(*stream_, *entrant.graph, launches_.size());
-  return time_launches(*stream_, *entrant.plan, launches_);
+  const double us = timing == Timing::graph ? time_graph(*stream_, *entrant.graph, launches_.size())
+                                            : time_launches(*stream_, *entrant.plan, launches_);
+  device_.time().add_busy_us(us * static_cast<double>(launches_.size()));
+  return us;
 }
 
 Bench::FirstRun Bench::first_run(EntrantPlan& entrant, Milliseconds limit) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -98,6 +99,7 @@ class Bench {
   Sampling take(const Turn& turn);
 
  private:
+  void run_to_end(const std::function<void()>& launches);
   void launch_on(const Plan& plan, std::span<void* const> operands, void* workspace);
   Finding compare_rows(const OtherRows& other, std::span<void* const> at_m);
   void run_untimed(const EntrantPlan& entrant, uint32_t launches);

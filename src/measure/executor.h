@@ -15,6 +15,7 @@
 #include "core/outcome.h"
 #include "core/record.h"
 #include "core/space/search_space.h"
+#include "core/time_use.h"
 #include "core/turn.h"
 #include "solver/contender.h"
 
@@ -87,6 +88,8 @@ struct OpenAnswer {
   /// True if it was refused because workers died without an announced candidate, which proves nothing about the
   /// problem. Set in the caller's process, never in a message.
   bool lost = false;
+  /// What the worker's time went to since its last answer that says so. In its messages alone: see Executor::workers().
+  TimeUse time;
   bool operator==(const OpenAnswer&) const = default;
 };
 struct AdmitAnswer {
@@ -104,6 +107,7 @@ struct AdmitAnswer {
   std::string output;
   /// How its samples can be timed: as the protocol says, or by events if its plan cannot be captured.
   Timing timing = Timing::clock;
+  TimeUse time;  ///< See OpenAnswer::time.
   bool operator==(const AdmitAnswer&) const = default;
 };
 struct SampleAnswer {
@@ -121,6 +125,7 @@ struct SampleAnswer {
   /// True if it is interrupted because the request was aborted, so that it is not to be made again. Set in the caller's
   /// process, never in a message.
   bool is_cancelled = false;
+  TimeUse time;  ///< See OpenAnswer::time.
   bool operator==(const SampleAnswer&) const = default;
 };
 struct RecycleAnswer {
@@ -134,6 +139,12 @@ using Tick = std::function<bool()>;
 
 /// The answer to a request that was aborted: refused, cancelled or interrupted; a recycle gets `epoch`.
 Answer cancelled(const Request& request, uint32_t epoch);
+
+/// What runs candidates for an executor.
+struct Workers {
+  std::vector<pid_t> processes;  ///< Those other than this one; their processor time belongs to the run.
+  TimeUse time;  ///< What their time went to since the executor was made, but for what one did when it died.
+};
 
 /// Runs candidates on one device, one request at a time: from begin() until take() returns the answer or throws, the
 /// request is outstanding. measure/blocking_calls waits for answers. The executor recovers from a candidate's death or
@@ -157,6 +168,9 @@ class Executor {
   /// take(). What is not open or admitted is ignored. Requires: no request is outstanding.
   virtual void close(ProblemId id) = 0;
   virtual void drop(Slot slot) = 0;
+  /// Says which problem will be opened next, whole, so that its candidates can be listed beside the work on others. A
+  /// hint: returns at once, at any time, and only the last one counts.
+  virtual void prefetch(request::Open) {}
   /// Abandons the outstanding request, if there is one, at once if it is in a worker process; take() then returns the
   /// cancelled() answer. Open problems and admitted candidates may be lost; the caller should close them and stop.
   virtual void abort() = 0;
@@ -164,8 +178,7 @@ class Executor {
   /// this process between the steps of a request, beside which nobody else can call it: a launch that takes ten seconds
   /// is a gap of ten. When it returns true, take() acts like abort(). Empty: nothing. Copied.
   virtual void set_tick(Tick) {}
-  /// Processes other than this one in which candidates run; their processor time belongs to the run.
-  virtual std::vector<pid_t> processes() const { return {}; }
+  virtual Workers workers() { return {}; }
 };
 
 }  // namespace attune

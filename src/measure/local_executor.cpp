@@ -37,7 +37,9 @@ class CandidateScope {
 }  // namespace
 
 LocalExecutor::LocalExecutor(Device& device, const Registry& registry, Announcer* announcer)
-    : device_(device), registry_(registry), steps_(announcer), solvers_(device, registry, &steps_) {}
+    : device_(device), registry_(registry), steps_(announcer), solvers_(device, registry, &steps_) {
+  device_.time().begin();
+}
 LocalExecutor::~LocalExecutor() = default;
 
 void LocalExecutor::begin(Request request) {
@@ -59,6 +61,7 @@ std::optional<Answer> LocalExecutor::take() {
 }
 
 void LocalExecutor::drop(Slot slot) {
+  const ActivityScope releasing(device_.time(), Activity::release);
   ATTUNE_CHECK(!request_, "slot {} is dropped while a request is outstanding", slot);
   if (OpenProblem* open_problem = open_problem_of(slot)) give_back(*open_problem, slot);
   lost_.erase(slot);
@@ -91,6 +94,7 @@ void LocalExecutor::check_operands(Slot slot) {
 /// Whether what candidates are verified and timed with is as it was, in all open problems: a stray write of one may hit
 /// another's.
 bool LocalExecutor::are_operands_intact() const {
+  const ActivityScope guarding(device_.time(), Activity::guard);
   std::vector<HashedArea> areas;
   for (const auto& [id, open_problem] : open_) {
     if (open_problem.bench) open_problem.bench->list(areas);
@@ -105,6 +109,7 @@ void LocalExecutor::give_up(const std::string& why) {
 }
 
 OpenAnswer LocalExecutor::answer(const request::Open& open) {
+  const ActivityScope listing(device_.time(), Activity::list);
   OpenAnswer answer;
   answer.problem = open.id;
   // References, bandwidth and libraries start threads, which need all cores.
@@ -238,6 +243,7 @@ bool LocalExecutor::make_bench(OpenProblem& open_problem, bool references) {
 }
 
 AdmitAnswer LocalExecutor::answer(const request::Admit& admit) {
+  const ActivityScope loading(device_.time(), Activity::load);
   const auto& [id, slot, admission] = admit;
   const auto found = open_.find(id);
   ATTUNE_CHECK(found != open_.end(), "problem {} is not open", id);
@@ -296,6 +302,7 @@ Outcome LocalExecutor::try_out(OpenProblem& open_problem, const Admission& admis
     return {};
   });
   if (!verified.ok()) return verified;
+  std::optional<ActivityScope> verifying(std::in_place, device_.time(), Activity::verify);
   if (check) {
     verified = evaluate_step(Step::run, [&] {
       Finding verdict = bench.verify(entrant, admission.twice, admission.limits.run, answer.launches);
@@ -321,7 +328,9 @@ Outcome LocalExecutor::try_out(OpenProblem& open_problem, const Admission& admis
         Step::run, [&] { return bench.verify_repeats(entrant, admission.output, admission.limits.run, answer); });
     if (!repeated.ok()) return {.status = repeated.status, .detail = repeated.detail, .errors = verified.errors};
   }
+  verifying.reset();
   Outcome timed = evaluate_step(Step::run, [&]() -> Finding {
+    const ActivityScope running(device_.time(), Activity::first_run);
     const Bench::FirstRun first = bench.first_run(entrant, admission.limits.run);
     answer.launches += first.launches;
     answer.batch = first.batch;
@@ -335,6 +344,7 @@ Outcome LocalExecutor::try_out(OpenProblem& open_problem, const Admission& admis
 }
 
 SampleAnswer LocalExecutor::answer(const request::Sample& sample) {
+  const ActivityScope sampling(device_.time(), Activity::sample);
   const auto& schedule = sample.schedule;
   const bool has_one_slot =
       std::ranges::adjacent_find(schedule, std::ranges::not_equal_to(), &Turn::slot) == schedule.end();
@@ -404,6 +414,7 @@ LocalExecutor::OpenProblem* LocalExecutor::open_problem_of(Slot slot) {
 /// A plan may die or hang while it is freed (a destructor of its library), so the slot is announced, with the time
 /// limit it had for loading.
 void LocalExecutor::give_back(OpenProblem& open_problem, Slot slot) {
+  const ActivityScope releasing(device_.time(), Activity::release);
   announce(slot, open_problem.admitted.at(slot).limits.load);
   open_problem.bench->drop(slot);
   const auto gone = open_problem.admitted.extract(slot);
@@ -412,6 +423,7 @@ void LocalExecutor::give_back(OpenProblem& open_problem, Slot slot) {
 }
 
 void LocalExecutor::close(ProblemId id) {
+  const ActivityScope releasing(device_.time(), Activity::release);
   ATTUNE_CHECK(!request_, "problem {} is closed while a request is outstanding", id);
   const auto found = open_.find(id);
   if (found == open_.end()) return;
@@ -421,6 +433,7 @@ void LocalExecutor::close(ProblemId id) {
 }
 
 RecycleAnswer LocalExecutor::answer(const request::Recycle&) {
+  const ActivityScope starting(device_.time(), Activity::start);
   ++epoch_;
   std::map<ProblemId, OpenProblem> before;
   for (const auto& [id, open_problem] : open_) {

@@ -44,6 +44,7 @@ class LocalExecutor final : public Executor {
   void drop(Slot slot) override;
   void abort() override { is_aborted_ = true; }
   void set_tick(Tick tick) override { steps_.set(std::move(tick)); }
+  Workers workers() override { return {.processes = {}, .time = device_.time().use()}; }
 
  private:
   struct OpenProblem {

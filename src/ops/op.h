@@ -15,6 +15,7 @@
 #include "attune/tensor.h"
 #include "base/pages.h"
 #include "core/device_info.h"
+#include "ops/distribution.h"
 #include "ops/family.h"
 #include "ops/reference_kernel.h"
 
@@ -47,9 +48,6 @@ struct Tolerance {
   double max_relative = 0;
   double max_cosine = 0;  ///< Upper bound of 1 − cos.
 };
-
-/// Signed test data. `normal`: N(0,1). `integers`: small whole numbers, exact where the dtype allows it.
-enum class Distribution : uint8_t { normal, integers };
 
 /// Rows or columns of an output.
 struct IndexRange {

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <compare>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "attune/problem.h"
+#include "ops/distribution.h"
 #include "tensor/kernel_image.h"
+#include "tensor/tensor_fill.h"
 
 namespace attune {
 
@@ -26,6 +30,13 @@ struct ReferenceKernel {
   std::vector<std::byte> problem;
 };
 
+/// Elements of an operand: `first`, first + stride …
+struct OperandStretch {
+  size_t operand = 0;  ///< In the order of Op::tensors().
+  int64_t first = 0, count = 0, stride = 1;
+  auto operator<=>(const OperandStretch&) const = default;
+};
+
 /// The device text of an op, beside its C++: kernels that compute what the Op does. Const and stateless; thread-safe.
 class OpKernels {
  public:
@@ -33,6 +44,13 @@ class OpKernels {
   /// Computes what Op::reference() does, all rows at once. Empty: the host computes it for this problem, which is
   /// normalised.
   virtual std::optional<ReferenceKernel> reference_kernel(const Problem& problem) const = 0;
+  /// How each input is filled, in the order of Op::tensors(), so that a device does it: Op::fill() writes the same
+  /// bytes. Empty (the default): the host fills them.
+  virtual std::vector<TensorFill> fills(const Problem&, Distribution, uint64_t /*seed*/) const { return {}; }
+  /// What of the inputs one element of the output is computed from. Called where fills() says something.
+  virtual std::vector<OperandStretch> inputs_of(const Problem&, int64_t /*row*/, int64_t /*column*/) const {
+    return {};
+  }
 };
 
 }  // namespace attune

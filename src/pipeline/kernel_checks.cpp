@@ -21,10 +21,14 @@ const SolverEntry* find_entry(const Registry& solvers, std::string_view id) {
   return found == all.end() ? nullptr : &*found;
 }
 
+// A libtype of the older tuners, too: there it means whatever PyTorch runs, and the kernel's name is none (`native`).
+constexpr std::string_view kSharedLibtype = "torch";
+
 /// Whether a row whose kernel is no candidate was meant to name one: candidates alone have an `@`, and their libtype is
 /// the first part of a solver's id.
 bool is_meant_as_candidate(const TableRow& row, const Registry& solvers) {
   if (row.kernel_name.find('@') != std::string::npos) return true;
+  if (row.libtype == kSharedLibtype) return false;
   const auto all = solvers.entries();
   return !row.libtype.empty() && std::any_of(all.begin(), all.end(), [&](const SolverEntry& one) {
     return one.id.starts_with(row.libtype + ".");

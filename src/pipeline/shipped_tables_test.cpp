@@ -248,7 +248,12 @@ TEST_F(ShippedTables, RowsThatArePlantedSlowerThanTheirPaddedServiceAreFound) {
 TEST_F(ShippedTables, AreReadQuicklyAndHaveTheDefectsThatAreKnown) {
   const auto began = std::chrono::steady_clock::now();
   const FindingCounts counts = count_findings(findings_in(shared_data() / "aiter_configs"));
-  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(5));
+#ifdef ATTUNE_SANITIZED
+  constexpr std::chrono::seconds kMost(60);
+#else
+  constexpr std::chrono::seconds kMost(5);
+#endif
+  EXPECT_LT(std::chrono::steady_clock::now() - began, kMost);
   // docs/ci.md names them.
   const FindingCounts known = {0, 17, 1, 128, 0, 178, 1513, 2658, 285, 0, 26, 2245};
   EXPECT_EQ(counts, known);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,12 +19,14 @@ struct TableRules {
   std::vector<DeviceLimits> devices;    ///< Those whose rows' times and kernels can be judged.
   const Registry* solvers = nullptr;    ///< Solvers of this build; null: kernels are not judged.
   std::optional<double> max_err_ratio;  ///< Nothing: that of the family.
+  std::shared_ptr<const BanList> bans = std::make_shared<const BanList>();  ///< Rows of these kernels are unreachable.
 };
 
 /// The tables of one family, in the order in which the run time takes them, as every check reads them. The rows' states
 /// are those for all devices at once. Points into the table and the rules, which must outlive it.
 struct TableInput {
-  TableInput(const Table& read, const TableRules& by) : table(read), rules(by), states(row_statuses(read)) {}
+  TableInput(const Table& read, const TableRules& by)
+      : table(read), rules(by), states(row_statuses(read, nullptr, Requirement::none, *by.bans)) {}
 
   const Table& table;
   const TableRules& rules;

@@ -26,6 +26,12 @@ std::string line_of(const Pardon& pardon) { return fmt::format("pardoned  {}", s
 std::string line_of(const RunBegin& run) {
   return fmt::format("begin     {} on {}, process {}", fmt::join(run.command, " "), run.host, run.pid);
 }
+std::string line_of(const BanChange& change) {
+  const Ban& ban = change.ban;
+  return fmt::format("{:<9} {}{}{}, by {}: {}", change.lifted ? "unbanned" : "banned", ban.candidate,
+                     ban.device.empty() ? "" : " on " + ban.device, ban.problem.empty() ? "" : " for " + ban.problem,
+                     change.by, ban.reason);
+}
 std::string line_of(const RunEnd& run) { return fmt::format("end       {}", run.ending); }
 
 }  // namespace

@@ -8,12 +8,15 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "formats/csv/ban_file.h"
 #include "report/entry_line.h"
 #include "server/journal/problem_story.h"
 #include "server/openapi.h"
 #include "server/request_values.h"
+#include "server/tables/table_page.h"
 
 namespace attune {
 namespace {
@@ -45,7 +48,20 @@ ordered_json result_json(const ResultRow& row) {
           {"incomplete", row.is_incomplete}};
 }
 
+ordered_json table_line_json(const TableLine& line) {
+  ordered_json one = {{"state", name(line.agreement)}, {"row", nullptr}, {"result", nullptr}};
+  if (const auto& row = line.row)
+    one["row"] = {{"family", row->family},   {"place", row->place},
+                  {"problem", row->problem}, {"device", row->device},
+                  {"kernel", row->kernel},   {"us", row->us ? ordered_json(*row->us) : ordered_json()},
+                  {"taken", row->is_taken},  {"use", row->use}};
+  if (line.decision) one["result"] = result_json(*line.decision);
+  return one;
+}
+
 ordered_json run_json(const RunRow& row) {
+  const int64_t now_ms = unix_ms();
+  const auto left_s = row.left_s(now_ms);
   return {{"run", row.run},
           {"at_ms", time_or_null(row.begin_ms)},
           {"end_ms", time_or_null(row.end_ms)},
@@ -57,7 +73,12 @@ ordered_json run_json(const RunRow& row) {
           {"device", row.device},
           {"description", shown(row.description, kMaxText)},
           {"decisions", row.num_decisions},
-          {"records", row.num_records}};
+          {"records", row.num_records},
+          {"failures", row.failures},
+          {"problems", row.num_problems == 0 ? ordered_json() : ordered_json(row.num_problems)},
+          {"last_ms", time_or_null(row.last_ms)},
+          {"candidates_a_minute", row.end_ms == 0 ? row.candidates.a_minute(row.begin_ms, now_ms) : 0},
+          {"left_s", left_s ? ordered_json(*left_s) : ordered_json()}};
 }
 
 }  // namespace
@@ -84,6 +105,22 @@ std::span<const ApiRoute> Api::routes() {
        "One problem's whole story: its decisions, every candidate, its samples, why it left",
        {{"key", "string", "the problem, as results state it", true}, {"device", "string", "a device's key"}}},
       {"/api/v1/devices", "Devices of the runs, with the numbers of runs", {}},
+      {"/api/v1/tables",
+       "Rows of the published tables, each beside the journal's newest decision on its problem and device",
+       {{"text", "string", "in the problem, a kernel, the device or the file"},
+        {"state",
+         "string",
+         "only these: the row names the winner or another kernel, there is no decision, or no row",
+         false,
+         {"same", "other", "undecided", "unpublished"}},
+        {"after", "integer", "lines to skip: the `next` of the page before"},
+        kLimit}},
+      {"/api/v1/quarantine",
+       "Candidates that crashed or ran past their deadline and were not well since, the newest first",
+       {{"before", "integer", "only records with a smaller id: the `next` of the page before"}, kLimit}},
+      {"/api/v1/bans",
+       "Kernels that are banned, as the list of the server's user has them, with who banned them",
+       {{"after", "integer", "bans to skip: the `next` of the page before"}, kLimit}},
       {"/api/v1/entries",
        "Entries as `attune journal follow --json` prints them, the oldest first; one above 64 KiB is cut",
        {{"after", "integer", "only entries with a larger id: the `next` of the page before"},
@@ -97,8 +134,9 @@ std::span<const ApiRoute> Api::routes() {
 HttpAnswer Api::answer_route(std::string_view path, const HttpRequest& request) {
   using Answer = HttpAnswer (Api::*)(const HttpRequest&);
   static const std::map<std::string_view, Answer> answers = {
-      {"/api/v1/state", &Api::state},         {"/api/v1/runs", &Api::runs},       {"/api/v1/results", &Api::results},
-      {"/api/v1/problem", &Api::problem},     {"/api/v1/devices", &Api::devices}, {"/api/v1/entries", &Api::entries},
+      {"/api/v1/state", &Api::state},           {"/api/v1/runs", &Api::runs},       {"/api/v1/results", &Api::results},
+      {"/api/v1/problem", &Api::problem},       {"/api/v1/devices", &Api::devices}, {"/api/v1/entries", &Api::entries},
+      {"/api/v1/quarantine", &Api::quarantine}, {"/api/v1/bans", &Api::bans},       {"/api/v1/tables", &Api::tables},
       {"/api/v1/openapi.json", &Api::openapi}};
   return (this->*answers.at(path))(request);
 }
@@ -114,7 +152,7 @@ std::optional<HttpAnswer> Api::answer(const HttpRequest& request) {
     const std::string_view value = request.value(std::string(parameter.name));
     if (parameter.is_required && value.empty())
       return error_answer(400, fmt::format("{} needs the parameter '{}'", route->path, parameter.name));
-    if (!value.empty() && !parameter.values.empty() &&
+    if (request.query.contains(std::string(parameter.name)) && !parameter.values.empty() &&
         std::ranges::find(parameter.values, value) == parameter.values.end())
       return error_answer(400, fmt::format("{} must be one of {}, got '{}'", parameter.name,
                                            fmt::join(parameter.values, ", "), shown(value)));
@@ -123,10 +161,7 @@ std::optional<HttpAnswer> Api::answer(const HttpRequest& request) {
     return answer_route(route->path, request);
   } catch (const Error& error) {
     if (error.code() == ErrorCode::invalid_input) return error_answer(400, error.what());
-    // A journal that is absent is no fault of the request.
-    const bool is_of_request =
-        error.code() == ErrorCode::not_found && route->path == std::string_view("/api/v1/problem");
-    return error_answer(is_of_request ? 404 : 503, error.what());
+    return error_answer(503, error.what());  // A journal that is absent is no fault of the request.
   }
 }
 
@@ -178,7 +213,9 @@ HttpAnswer Api::problem(const HttpRequest& request) {
   const Problem problem = Problem::parse(request.value("key"));
   std::optional<std::string> device;
   if (!request.value("device").empty()) device = request.value("device");
-  return json_answer(journal_.read([&](const Journal& journal) { return problem_story(journal, problem, device); }));
+  const auto story = journal_.read([&](const Journal& journal) { return problem_story(journal, problem, device); });
+  if (story) return json_answer(*story);
+  return error_answer(404, fmt::format("the journal has no entry of this problem: '{}'", shown(problem.key(), 300)));
 }
 
 HttpAnswer Api::devices(const HttpRequest&) {
@@ -199,8 +236,95 @@ HttpAnswer Api::devices(const HttpRequest&) {
   return json_answer({{"devices", std::move(list)}});
 }
 
+HttpAnswer Api::tables(const HttpRequest& request) {
+  TableQuery query;
+  query.text = std::string(request.value("text"));
+  query.agreement = parse_row_agreement(request.value("state"));
+  query.limit = static_cast<size_t>(integer_value(request, "limit", 100, 1, kMaxLimit));
+  query.after = static_cast<size_t>(integer_value(request, "after", 0, 0, kMaxId));
+  const auto rows = tables_.rows();
+  const TablePage page =
+      watch_.read_results([&](const ResultIndex& results) { return table_page(*rows, results, query); });
+  ordered_json lines = ordered_json::array(), counts;
+  for (const TableLine& line : page.lines) lines.push_back(table_line_json(line));
+  for (size_t i = 0; i < kNumRowAgreements; ++i)
+    counts[std::string(name(static_cast<RowAgreement>(i)))] = page.counts[i];
+  const size_t end = query.after + page.lines.size();
+  return json_answer({{"tables", std::move(lines)},
+                      {"found", page.num_found},
+                      {"counts", std::move(counts)},
+                      {"notices", rows->notices},
+                      {"complete", watch_.state().is_complete},
+                      {"next", end >= page.num_found ? ordered_json() : ordered_json(end)}});
+}
+
+/// Whether a candidate was verified again since, and is well.
+bool Api::is_well_since(const EntryHeading& death) {
+  const Query later{.problem = Problem::parse(death.problem),
+                    .device = death.device,
+                    .stages = {Stage::verify},
+                    .after = death.stamp.id,
+                    .started = false,
+                    .decisions = false,
+                    .pardons = false};
+  bool is_well = false;
+  journal_.read([&](const Journal& journal) {
+    journal.visit_headings(later,
+                           [&](const EntryHeading& one) { is_well = is_well || one.candidate == death.candidate; });
+  });
+  return is_well;
+}
+
+HttpAnswer Api::quarantine(const HttpRequest& request) {
+  const auto limit = static_cast<size_t>(integer_value(request, "limit", 100, 1, kMaxLimit));
+  const auto deaths = watch_.deaths(integer_value(request, "before", 0, 1, kMaxId), limit);
+  ordered_json list = ordered_json::array();
+  for (const EntryHeading& death : deaths) {
+    if (is_well_since(death)) continue;
+    std::string detail;
+    const Query itself{.after = death.stamp.id - 1, .before = death.stamp.id + 1, .started = false, .pardons = false};
+    journal_.read([&](const Journal& journal) {
+      journal.scan(itself, [&](const Entry& entry, const Stamp&) {
+        if (const auto* record = std::get_if<Record>(&entry)) detail = shown(record->outcome.detail, kMaxText);
+      });
+    });
+    list.push_back({{"id", death.stamp.id},
+                    {"at_ms", time_or_null(death.stamp.at_ms)},
+                    {"run", death.stamp.run},
+                    {"problem", death.problem},
+                    {"device", death.device},
+                    {"candidate", death.candidate},
+                    {"status", death.status},
+                    {"detail", detail}});
+  }
+  return json_answer({{"quarantine", std::move(list)},
+                      {"complete", watch_.state().is_complete},
+                      {"next", deaths.size() < limit ? ordered_json() : ordered_json(deaths.back().stamp.id)}});
+}
+
+HttpAnswer Api::bans(const HttpRequest& request) {
+  const auto limit = static_cast<size_t>(integer_value(request, "limit", 100, 1, kMaxLimit));
+  const auto after = static_cast<size_t>(integer_value(request, "after", 0, 0, kMaxId));
+  std::vector<std::string> notices;
+  const auto all = bans_of_user(notices);
+  const size_t begin = std::min(after, all->all().size()), end = std::min(begin + limit, all->all().size());
+  ordered_json list = ordered_json::array();
+  for (size_t i = begin; i < end; ++i) {
+    const Ban& ban = all->all()[i];
+    ordered_json one = {
+        {"candidate", ban.candidate}, {"device", ban.device}, {"problem", ban.problem}, {"reason", ban.reason}};
+    const auto made = watch_.made(ban);
+    one["by"] = made ? made->first.by : "";
+    one["at_ms"] = made ? time_or_null(made->second.at_ms) : ordered_json();
+    list.push_back(std::move(one));
+  }
+  return json_answer({{"bans", std::move(list)},
+                      {"notices", notices},
+                      {"next", end == all->all().size() ? ordered_json() : ordered_json(end)}});
+}
+
 HttpAnswer Api::entries(const HttpRequest& request) {
-  Query query{.after = integer_value(request, "after", 0, 0, kMaxId), .runs = true};
+  Query query{.after = integer_value(request, "after", 0, 0, kMaxId), .runs = true, .bans = true};
   if (const int64_t run = integer_value(request, "run", 0, 1, kMaxId); run != 0) query.run = run;
   query.limit = static_cast<size_t>(integer_value(request, "limit", 100, 1, kMaxLimit));
   ordered_json entries = ordered_json::array();

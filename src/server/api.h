@@ -8,6 +8,7 @@
 #include "server/http/http_message.h"
 #include "server/journal/journal_watch.h"
 #include "server/journal/served_journal.h"
+#include "server/tables/table_reader.h"
 
 namespace attune {
 
@@ -17,7 +18,8 @@ class Api {
   static std::span<const ApiRoute> routes();
 
   /// `watch` must outlive the object.
-  Api(const std::filesystem::path& journal, const JournalWatch& watch) : journal_(journal), watch_(watch) {}
+  Api(const std::filesystem::path& journal, const JournalWatch& watch, ReadRows read_rows)
+      : journal_(journal), watch_(watch), tables_(std::move(read_rows)) {}
 
   /// Nothing for a path that is none of routes(). A wrong parameter is answered with 400, a journal that cannot be read
   /// with 503, both with a sentence.
@@ -30,11 +32,16 @@ class Api {
   HttpAnswer results(const HttpRequest& request);
   HttpAnswer problem(const HttpRequest& request);
   HttpAnswer devices(const HttpRequest& request);
+  HttpAnswer tables(const HttpRequest& request);
+  HttpAnswer quarantine(const HttpRequest& request);
+  HttpAnswer bans(const HttpRequest& request);
+  bool is_well_since(const EntryHeading& death);
   HttpAnswer entries(const HttpRequest& request);
   HttpAnswer openapi(const HttpRequest& request);
 
   ServedJournal journal_;
   const JournalWatch& watch_;
+  TableReader tables_;
 };
 
 }  // namespace attune

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <chrono>
 #include <nlohmann/json.hpp>
 
@@ -18,16 +17,11 @@ using nlohmann::ordered_json;
 constexpr auto kKeepAlive = 15s;
 constexpr auto kWait = 500ms;  // After it, the server sees whether it has to end.
 constexpr size_t kEntriesOfAPart = 200;
-constexpr std::array<std::string_view, 6> kKindNames = {"started", "record",    "decision",
-                                                        "pardon",  "run_begin", "run_end"};
-
 std::string event(const EntryHeading& heading) {
   const ordered_json data = {
-      {"id", heading.stamp.id},         {"at_ms", heading.stamp.at_ms},
-      {"run", heading.stamp.run},       {"kind", kKindNames.at(static_cast<size_t>(heading.kind))},
-      {"problem", heading.problem},     {"device", heading.device},
-      {"candidate", heading.candidate}, {"stage", heading.stage},
-      {"status", heading.status}};
+      {"id", heading.stamp.id},         {"at_ms", heading.stamp.at_ms}, {"run", heading.stamp.run},
+      {"kind", name(heading.kind)},     {"problem", heading.problem},   {"device", heading.device},
+      {"candidate", heading.candidate}, {"stage", heading.stage},       {"status", heading.status}};
   return fmt::format("id: {}\ndata: {}\n\n", heading.stamp.id,
                      data.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
 }
@@ -56,7 +50,7 @@ class EventStream {
     std::string text;
     try {
       journal_.read([&](const Journal& journal) {
-        journal.visit_headings({.after = last_id_, .limit = kEntriesOfAPart, .runs = true},
+        journal.visit_headings({.after = last_id_, .limit = kEntriesOfAPart, .runs = true, .bans = true},
                                [&](const EntryHeading& one) {
                                  last_id_ = one.stamp.id;
                                  text += event(one);

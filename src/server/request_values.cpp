@@ -10,8 +10,8 @@ namespace attune {
 
 int64_t integer_value(const HttpRequest& request, const std::string& name, int64_t fallback, int64_t least,
                       int64_t most) {
+  if (!request.query.contains(name)) return fallback;
   const std::string_view text = request.value(name);
-  if (text.empty()) return fallback;
   const auto value = parse_int(text);
   if (!value || *value < least || *value > most)
     fail(ErrorCode::invalid_input, "{} must be a number from {} to {}, got '{}'", name, least, most, shown(text));

@@ -25,7 +25,8 @@ void serve(const ServerSettings& settings, const std::atomic<bool>& is_over,
       address, {}, [&](const HttpRequest& request) { return site->answer(request); }, AccessRule::kLoginPath);
   address.port = server.port();
   static_cast<void>(open_sql_journal_read_only(settings.journal));  // Bad input now is no page that says so later.
-  site = std::make_unique<Site>(settings.journal, AccessRule(address, settings.allow_hosts, std::move(token)));
+  site = std::make_unique<Site>(settings.journal, AccessRule(address, settings.allow_hosts, std::move(token)),
+                                settings.read_rows);
 
   std::atomic<bool> has_ended = false;
   std::thread ending([&] {

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "server/tables/table_reader.h"
+
 namespace attune {
 
 /// What `attune serve` was asked to do.
@@ -14,6 +16,7 @@ struct ServerSettings {
   std::string listen;                ///< As parse_listen_address() reads it.
   std::filesystem::path token_file;  ///< Empty: no token.
   std::vector<std::string> allow_hosts;
+  ReadRows read_rows;  ///< Called by threads of the server, one at a time.
 };
 
 /// Serves a journal until `is_over`, which it sees within 0.1 s. `is_ready` is called once, with the address for

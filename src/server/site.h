@@ -12,8 +12,8 @@ namespace attune {
 /// Everything that `attune serve` answers: pages, data, events, metrics. Thread-safe.
 class Site {
  public:
-  Site(const std::filesystem::path& journal, AccessRule access)
-      : access_(std::move(access)), watch_(journal), api_(journal, watch_), journal_(journal) {}
+  Site(const std::filesystem::path& journal, AccessRule access, ReadRows read_rows = nullptr)
+      : access_(std::move(access)), watch_(journal), api_(journal, watch_, std::move(read_rows)), journal_(journal) {}
 
   HttpAnswer answer(const HttpRequest& request);
 

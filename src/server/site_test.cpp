@@ -11,8 +11,10 @@
 #include <thread>
 
 #include "attune/error.h"
+#include "formats/csv/ban_file.h"
 #include "server/openapi.h"
 #include "testing/becomes_true.h"
+#include "testing/environment.h"
 #include "testing/journal_values.h"
 #include "testing/test_files.h"
 
@@ -26,7 +28,8 @@ using testing::Not;
 class SiteTest : public testing::Test, protected JournalValues {
  protected:
   SiteTest() : file_(folder_.path() / "journal.db"), journal_(open_sql_journal(file_)) {
-    run_ = journal_->begin_run({{"attune", "tune"}, "0.1", "host", 1, "g/2", "here", "a <script>device</script>", {}});
+    run_ =
+        journal_->begin_run({{"attune", "tune"}, "0.1", "host", 1, "g/2", "here", "a <script>device</script>", {}, 3});
     auto crashed = record("a=3");
     crashed.stage = Stage::verify;
     crashed.outcome = {Status::crashed, "signal 11 \xff <b>" + std::string(5000, 'x'), {}, std::nullopt};
@@ -82,8 +85,14 @@ TEST_F(SiteTest, TellsRunsDevicesAndTheStoryOfAProblem) {
   EXPECT_EQ(run["state"], "open");
   EXPECT_EQ(run["records"], 2);
   EXPECT_EQ(run["decisions"], 1);
+  EXPECT_EQ(run["problems"], 3);
+  EXPECT_EQ(run["failures"], json({{"crashed", 1}}));
+  EXPECT_GE(run["left_s"], 0);
+  EXPECT_GT(run["candidates_a_minute"], 0);
+  EXPECT_GE(run["last_ms"], run["at_ms"]);
   journal_->append(std::vector<Entry>{RunEnd{"done", 0, {}}});
   EXPECT_TRUE(becomes_true([&] { return data("runs")["runs"][0]["state"] == "done"; }));
+  EXPECT_TRUE(data("runs")["runs"][0]["left_s"].is_null());
   EXPECT_EQ(data("devices")["devices"][0]["runs"], 1);
   const json story = data("problem", {{"key", kProblem.key()}});
   EXPECT_EQ(story["decisions"].size(), 1u);
@@ -95,6 +104,72 @@ TEST_F(SiteTest, TellsRunsDevicesAndTheStoryOfAProblem) {
   EXPECT_LT(story["candidates"][1]["detail"].get<std::string>().size(), 2100u);
   EXPECT_EQ(ask("/api/v1/problem", {{"key", kOther.key()}}).status, 404);
   EXPECT_EQ(data("entries", {{"limit", "1000"}})["entries"].size(), 6u);
+}
+
+TEST_F(SiteTest, TellsWhatIsInQuarantineAndWhatIsBanned) {
+  const TestEnvironment home("ATTUNE_HOME", folder_.path().string());
+  const Ban ban{"fake.gemm", "", kOther.key(), "<b>no</b>"};
+  change_ban_file(folder_.path() / "overlay/banned.csv", [&](std::vector<Ban>& bans) {
+    bans = {ban, {"other.gemm", "g/2", "", "no"}};
+  });
+  journal_->append(std::vector<Entry>{BanChange{ban, "me@here", false}});
+  auto dead = record("a=4");
+  dead.stage = Stage::verify;
+  dead.outcome = {Status::timed_out, "it took too long", {}, std::nullopt};
+  auto well = dead;
+  well.outcome = {};
+  journal_->append(std::vector<Entry>{dead});
+  start();
+  wait_for(1);
+  const json page = data("quarantine");
+  ASSERT_EQ(page["quarantine"].size(), 2u);
+  EXPECT_EQ(page["quarantine"][0]["status"], "timed_out");
+  EXPECT_EQ(page["quarantine"][0]["detail"], "it took too long");
+  EXPECT_LT(page["quarantine"][1]["detail"].get<std::string>().size(), 600u);
+  const json first = data("quarantine", {{"limit", "1"}});
+  EXPECT_EQ(data("quarantine", {{"limit", "1"}, {"before", first["next"].dump()}})["quarantine"][0]["status"],
+            "crashed");
+  journal_->append(std::vector<Entry>{well, Pardon{"g/2", candidate("a=3")}});
+  EXPECT_TRUE(becomes_true([&] { return data("quarantine")["quarantine"].empty(); }));
+  const json bans = data("bans");
+  ASSERT_EQ(bans["bans"].size(), 2u);
+  EXPECT_EQ(bans["bans"][0]["reason"], "<b>no</b>");
+  EXPECT_EQ(bans["bans"][0]["by"], "me@here");
+  EXPECT_EQ(bans["bans"][1]["by"], "");
+  EXPECT_TRUE(bans["next"].is_null());
+  EXPECT_EQ(data("bans", {{"limit", "1"}, {"after", "1"}})["bans"][0]["candidate"], "other.gemm");
+  const std::string events = *ask("/events", {{"after", "0"}}).parts();
+  EXPECT_THAT(events, HasSubstr("\"kind\":\"pardoned\""));
+  EXPECT_THAT(events, HasSubstr("\"kind\":\"ban\""));
+}
+
+TEST_F(SiteTest, ShowsTheTablesBesideTheJournal) {
+  const RowSummaries published{.rows = {{.family = "gemm_a16w16",
+                                         .place = "t.csv:2",
+                                         .problem = kProblem.key(),
+                                         .device = "g/2",
+                                         .kernel = "<script>",
+                                         .us = std::nullopt,
+                                         .is_taken = true,
+                                         .use = "is taken"}},
+                               .notices = {"a row is skipped"}};
+  int num_read = 0;
+  site_ = std::make_unique<Site>(file_, AccessRule({"127.0.0.1", 80}, {}, std::nullopt), [&] {
+    ++num_read;
+    return published;
+  });
+  wait_for(1);
+  const json page = data("tables");
+  ASSERT_EQ(page["tables"].size(), 1u);
+  EXPECT_EQ(page["tables"][0]["state"], "other");
+  EXPECT_EQ(page["tables"][0]["row"]["kernel"], "<script>");
+  EXPECT_TRUE(page["tables"][0]["row"]["us"].is_null());
+  EXPECT_EQ(page["tables"][0]["result"]["winner"], candidate("a=1").name());
+  EXPECT_EQ(page["counts"]["other"], 1);
+  EXPECT_EQ(page["notices"][0], "a row is skipped");
+  EXPECT_EQ(data("tables", {{"state", "same"}})["found"], 0);
+  EXPECT_EQ(ask("/api/v1/tables", {{"state", "wrong"}}).status, 400);
+  EXPECT_EQ(num_read, 1) << "a page that many look at reads them once";
 }
 
 TEST_F(SiteTest, AWrongParameterIsASentence) {
@@ -126,13 +201,14 @@ TEST_F(SiteTest, AWrongParameterIsASentence) {
 }
 
 TEST_F(SiteTest, AnAnswerThatTheClientHasIsNotSentAgain) {
+  journal_->append(std::vector<Entry>{RunEnd{"done", 0, {}}});  // What a run does now changes with the time.
   start();
   wait_for(1);
   const HttpAnswer first = ask("/api/v1/runs");
   const auto tag = std::ranges::find(first.headers, "ETag", &std::pair<std::string, std::string>::first);
   ASSERT_NE(tag, first.headers.end());
   EXPECT_EQ(ask("/api/v1/runs", {}, tag->second).status, 304);
-  journal_->append(std::vector<Entry>{RunEnd{"done", 0, {}}});
+  journal_->begin_run({});
   EXPECT_TRUE(becomes_true([&] { return ask("/api/v1/runs", {}, tag->second).status == 200; }));
 }
 

@@ -18,6 +18,7 @@
 #include "core/record.h"
 #include "core/space/search_space.h"
 #include "device/device.h"
+#include "solver/opaque_layouts.h"
 
 namespace attune {
 
@@ -28,9 +29,6 @@ struct Support {
   static Support no(std::string why) { return {false, std::move(why)}; }
   bool operator==(const Support&) const = default;
 };
-
-/// Tensors in their plain layouts, in the device's memory. The memory is the caller's.
-using PlainOperands = std::span<const Buffer>;
 
 /// A vendor function that a backend calls and the file of its library (solver/own_library.h).
 struct EntryPoint {
@@ -67,20 +65,8 @@ class Backend {
   /// whatever the problem's own is. Empty (the default): the solver has none. They need not belong to space(), whose
   /// rules may exclude what is slow for an M.
   virtual SearchSpace invariant_space(const Problem&) { return {}; }
-  /// Opaque layouts of packed weights that configs of the problem may name as `b_layout`. A name contains everything
-  /// that a reader of the bytes depends on: library, version, and the library's own parameters. Named layouts
-  /// (attune/tensor.h) are not listed here.
-  virtual std::vector<Layout> layouts(const Problem&) { return {}; }
-  /// Size of a problem's packed operands in one of layouts(), all in one block. Throws unavailable when the library
-  /// does not support it.
-  virtual uint64_t packed_bytes(const Layout& layout, const Problem& problem) const;
-  /// Where each packed operand begins in that block, in the order of Op::tensors(), at a multiple of its alignment.
-  /// Default: one operand, at the beginning.
-  virtual std::vector<uint64_t> packed_offsets(const Layout&, const Problem&) const { return {0}; }
-  /// Packs plain operands (those with TensorSpec::is_packed, in their order) into device memory of packed_bytes(),
-  /// aligned like the first. The bytes may depend on their address: they are packed in place and never moved. Throws
-  /// like packed_bytes().
-  virtual void pack(const Layout& layout, const Problem& problem, PlainOperands plain, Buffer packed) const;
+  /// The library's own layouts of packed weights; null (the default): it has none. Lives as long as the backend.
+  virtual OpaqueLayouts* opaque_layouts() { return nullptr; }
   /// Throws Error: unavailable → unsupported, device → launch_failed, invalid_input → load_failed.
   virtual std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config,
                                         const PrepareContext& context) = 0;

@@ -55,16 +55,17 @@ WeightPacking packing_of(const Layout& layout, const Problem& problem, Backend& 
   ATTUNE_CHECK(!set.empty(), "a problem with packed weights has packed operands: {}", problem.key());
   if (find_named_layout(layout.name) != nullptr)
     return packing_in_named_layout(layout, set, std::move(packing), device.memory());
-  const auto offered = backend.layouts(problem);
+  OpaqueLayouts* const own = backend.opaque_layouts();
+  const auto offered = own == nullptr ? std::vector<Layout>() : own->layouts(problem);
   if (std::find(offered.begin(), offered.end(), layout) == offered.end())
     fail(ErrorCode::unavailable, "the library does not offer this layout of the weights: '{}'", layout.name);
-  packing.bytes = backend.packed_bytes(layout, problem);
-  const auto offsets = backend.packed_offsets(layout, problem);
+  packing.bytes = own->packed_bytes(layout, problem);
+  const auto offsets = own->packed_offsets(layout, problem);
   ATTUNE_CHECK(offsets.size() == set.size(), "the layout '{}' holds {} operands of {}", layout.name, offsets.size(),
                set.size());
   for (size_t i = 0; i < offsets.size(); ++i) packing.parts[i].offset = offsets[i];
-  packing.pack = [layout, problem, &backend](PlainOperands plain, Buffer packed) {
-    backend.pack(layout, problem, plain, packed);
+  packing.pack = [layout, problem, own](PlainOperands plain, Buffer packed) {
+    own->pack(layout, problem, plain, packed);
   };
   packing.opaque = true;
   return packing;

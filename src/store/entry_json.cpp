@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "store/entry_json.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "core/json_values.h"
+#include "store/json_member.h"
 
 namespace attune {
 namespace {
@@ -14,6 +17,17 @@ using nlohmann::json;
 
 [[noreturn]] void fail_value(std::string_view what, std::string_view text) {
   fail(ErrorCode::invalid_input, "{} of an entry is not known: '{}'", what, text);
+}
+
+bool is_utf8(std::string_view text) {
+  for (;;) {
+    const auto is_of_several = [](char one) { return (static_cast<unsigned char>(one) & 0x80) != 0; };
+    text.remove_prefix(static_cast<size_t>(std::ranges::find_if(text, is_of_several) - text.begin()));
+    if (text.empty()) return true;
+    const size_t length = utf8_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
 }
 
 /// JSON has no numbers that are not finite, so they are written as words.
@@ -181,16 +195,27 @@ json to_json(const Pardon& pardon) {
   return {{"type", "pardoned"}, {"device", pardon.device}, {"candidate", json_of(pardon.candidate)}};
 }
 
+json to_json(const BanChange& change) {
+  return {{"type", change.lifted ? "ban_lifted" : "ban"},
+          {"device", change.ban.device},
+          {"candidate", change.ban.candidate},
+          {"problem", change.ban.problem},
+          {"reason", change.ban.reason},
+          {"by", change.by}};
+}
+
 json to_json(const RunBegin& run) {
-  return {{"type", "run_begin"},
-          {"command", run.command},
-          {"version", run.version},
-          {"host", run.host},
-          {"pid", run.pid},
-          {"device", run.device},
-          {"fingerprint", run.fingerprint},
-          {"description", run.description},
-          {"environment", run.environment}};
+  json value = {{"type", "run_begin"},
+                {"command", run.command},
+                {"version", run.version},
+                {"host", run.host},
+                {"pid", run.pid},
+                {"device", run.device},
+                {"fingerprint", run.fingerprint},
+                {"description", run.description},
+                {"environment", run.environment}};
+  if (run.num_problems > 0) value["num_problems"] = run.num_problems;
+  return value;
 }
 
 json to_json(const RunEnd& run) {
@@ -244,12 +269,18 @@ RunBegin run_begin_from(const json& value) {
           device_from(value),
           value.at("fingerprint").get<std::string>(),
           value.at("description").get<std::string>(),
-          value.at("environment").get<std::map<std::string, std::string>>()};
+          value.at("environment").get<std::map<std::string, std::string>>(),
+          value.contains("num_problems") ? uint64_from(value.at("num_problems")) : 0};
 }
 
 RunEnd run_end_from(const json& value) {
   return {value.at("ending").get<std::string>(), int64_from(value.at("exit_status")),
           value.at("versions").get<Versions>()};
+}
+
+BanChange ban_change_from(const json& value, bool lifted) {
+  const auto text = [&](const char* member) { return value.at(member).get<std::string>(); };
+  return {{text("candidate"), text("device"), text("problem"), text("reason")}, text("by"), lifted};
 }
 
 Decision decision_from(const json& value) {
@@ -299,9 +330,21 @@ Entry entry_from_json(std::string_view text) {
     if (type == "run_begin") return run_begin_from(value);
     if (type == "run_end") return run_end_from(value);
     if (type == "pardoned") return Pardon{device_from(value), candidate_from(value.at("candidate"))};
+    if (type == "ban" || type == "ban_lifted") return ban_change_from(value, type == "ban_lifted");
     fail_value("the type", type);
   } catch (const json::exception& error) {
     fail(ErrorCode::invalid_input, "an entry of the journal cannot be read: {}", error.what());
+  }
+}
+
+Outcome outcome_from_json(std::string_view text) {
+  if (!is_utf8(text)) fail(ErrorCode::invalid_input, "an entry of the journal is not UTF-8");
+  const auto outcome = json_member(text, "outcome");  // Of all entries, records alone have it.
+  if (!outcome) fail(ErrorCode::invalid_input, "an entry of the journal is no record, or a torn one");
+  try {
+    return outcome_from(json::parse(*outcome));
+  } catch (const json::exception& error) {
+    fail(ErrorCode::invalid_input, "an outcome in the journal cannot be read: {}", error.what());
   }
 }
 

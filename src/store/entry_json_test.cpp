@@ -73,5 +73,16 @@ TEST_F(EntryJson, WhatIsNoEntryIsInvalidInput) {
   }
 }
 
+TEST_F(EntryJson, AnOutcomeIsReadAlone) {
+  const Record one = record("a=1");
+  const std::string text = entry_to_json(one);
+  EXPECT_EQ(outcome_from_json(text), one.outcome);
+  for (const std::string& other : {entry_to_json(started("a=1")), text.substr(0, text.size() - 1), std::string("[]")})
+    EXPECT_THROW(outcome_from_json(other), Error) << other;
+  std::string of_bytes = text;
+  of_bytes[of_bytes.find("a=1")] = '\xff';
+  EXPECT_THROW(outcome_from_json(of_bytes), Error);
+}
+
 }  // namespace
 }  // namespace attune

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "store/heading.h"
 
+#include <array>
+
 namespace attune {
 
 static_assert(std::is_same_v<std::variant_alternative_t<static_cast<size_t>(EntryKind::started), Entry>, Started>);
 static_assert(std::is_same_v<std::variant_alternative_t<static_cast<size_t>(EntryKind::decision), Entry>, Decision>);
 static_assert(std::is_same_v<std::variant_alternative_t<static_cast<size_t>(EntryKind::run_end), Entry>, RunEnd>);
+static_assert(std::is_same_v<std::variant_alternative_t<static_cast<size_t>(EntryKind::ban), Entry>, BanChange>);
 
 namespace {
 
@@ -50,9 +53,22 @@ void set(EntryHeading& heading, const RunBegin& begin) {
   heading.fingerprint = begin.fingerprint;
 }
 
+/// Without its problem: the entry is found by queries of every problem, as a pardon is.
+void set(EntryHeading& heading, const BanChange& change) {
+  heading.device = change.ban.device;
+  heading.solver = change.ban.candidate.substr(0, change.ban.candidate.find('@'));
+  heading.candidate = change.ban.candidate;
+}
+
 void set(EntryHeading& heading, const RunEnd& end) { heading.status = end.ending; }
 
 }  // namespace
+
+std::string_view name(EntryKind kind) noexcept {
+  static constexpr std::array<std::string_view, std::variant_size_v<Entry>> kNames = {
+      "started", "record", "decision", "pardoned", "run_begin", "run_end", "ban"};
+  return kNames[static_cast<size_t>(kind)];
+}
 
 EntryHeading heading_of(const Entry& entry, const Stamp& stamp) {
   EntryHeading heading{.stamp = stamp, .kind = static_cast<EntryKind>(entry.index())};

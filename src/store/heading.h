@@ -2,13 +2,17 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "store/query.h"
 
 namespace attune {
 
 /// The types of Entry, in its order.
-enum class EntryKind : uint8_t { started, record, decision, pardon, run_begin, run_end };
+enum class EntryKind : uint8_t { started, record, decision, pardon, run_begin, run_end, ban };
+
+/// As the entry's JSON has its type: `decision`, `pardoned`; `ban` also for one that was lifted.
+std::string_view name(EntryKind kind) noexcept;
 
 /// What an entry is about, which a journal tells without decoding the entry. Texts that a kind of entry lacks are
 /// empty; those of an entry of schema 1 are, but for problem and device.

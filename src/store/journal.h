@@ -13,6 +13,8 @@
 
 namespace attune {
 
+using OutcomeVisitor = std::function<void(const EntryHeading&, const Outcome&)>;
+
 /// Everything announced, measured and decided, with time and run. Append-only; an entry is durable when append()
 /// returns. An object is not thread-safe; several processes may share one file. Throws Error{database} if the file is
 /// unwritable, torn, or of a newer version, or if the disk is full.
@@ -29,6 +31,9 @@ class Journal {
   /// number of damaged entries, which are skipped if the journal was opened read-only; otherwise damage throws. About
   /// 70 µs an entry.
   virtual size_t scan(const Query& query, const std::function<void(const Entry&, const Stamp&)>& visit) const = 0;
+  /// Visits the matching Records in the same order, each as its heading and outcome: about 5 µs each, a fifth of what
+  /// scan() takes. Damage as for scan(), but that of a Record's other members is not seen.
+  virtual size_t visit_outcomes(const Query& query, const OutcomeVisitor& visit) const = 0;
   /// Counts the matching entries, whatever the limit, without reading what they say: about 1 µs an entry.
   virtual EntryCounts count(const Query& query) const = 0;
   /// Whether the journal's path still names its file.

@@ -39,6 +39,28 @@ TEST_P(JournalConformance, GivesBackWhatWasAppendedInOrder) {
   EXPECT_EQ(all(*journal_), entries);
 }
 
+TEST_P(JournalConformance, BansAreGivenToWhoAsksForThem) {
+  const BanChange made{{"a.gemm@1:x=1", "g/2", "gemm m=1", "wrong"}, "me@here", false};
+  const BanChange lifted{{"a.gemm", "", "", "no \xc3\xa9"}, "you@here", true};
+  const std::vector<Entry> bans = {made, lifted};
+  journal_->append(bans);
+  const Entry other = started("a=1");
+  journal_->append({&other, 1});
+  EXPECT_EQ(all(*journal_).size(), 1u);
+  const Query query{.started = false, .records = false, .decisions = false, .pardons = false, .bans = true};
+  EXPECT_EQ(all(*journal_, query), bans);
+  Query there = query;
+  there.device = "h/4";
+  there.fingerprint = "there";
+  there.problem = kProblem;
+  EXPECT_EQ(all(*journal_, there), std::vector<Entry>{lifted}) << "one of every device is one of each";
+  std::vector<std::string> names;
+  journal_->visit_headings(query, [&](const EntryHeading& one) {
+    if (one.kind == EntryKind::ban) names.push_back(one.solver + " " + one.candidate);
+  });
+  EXPECT_EQ(names, (std::vector<std::string>{"a.gemm a.gemm@1:x=1", "a.gemm a.gemm"}));
+}
+
 TEST_P(JournalConformance, AScanGivesOnlyWhatTheQueryAsksFor) {
   auto elsewhere = record("a=1");
   elsewhere.device = "h/4";
@@ -217,6 +239,32 @@ TEST_P(JournalConformance, HeadingsSayWhatAScanDoes) {
     std::vector<EntryHeading> wanted, visited;
     journal_->scan(query, [&](const Entry& entry, const Stamp& stamp) { wanted.push_back(heading_of(entry, stamp)); });
     journal_->visit_headings(query, [&](const EntryHeading& heading) { visited.push_back(heading); });
+    EXPECT_EQ(visited, wanted);
+    EXPECT_FALSE(wanted.empty());
+  }
+}
+
+TEST_P(JournalConformance, OutcomesAreThoseOfTheRecordsOfAScan) {
+  const int64_t run = journal_->begin_run({.device = "cpu"});
+  auto crashed = record("a=3");
+  crashed.outcome = {Status::crashed, "signal \"11\", {\\", {}, std::nullopt};
+  auto screened = record("a=4");
+  screened.stage = Stage::screen;
+  journal_->append(
+      std::vector<Entry>{started("a=1"), record("a=1"), crashed, decision("a=1"), screened, record("a=5")});
+  for (const Query& query : {Query{}, Query{.run = run, .runs = true}, Query{.statuses = {"crashed"}},
+                             Query{.stages = {Stage::screen}}, Query{.newest_first = true, .limit = 2},
+                             Query{.after = run + 2}, Query{.before = run + 4, .newest_first = true, .bans = true}}) {
+    Query of_records = query;
+    of_records.started = of_records.decisions = of_records.pardons = of_records.runs = of_records.bans = false;
+    std::vector<std::pair<EntryHeading, Outcome>> wanted, visited;
+    journal_->scan(of_records, [&](const Entry& entry, const Stamp& stamp) {
+      wanted.emplace_back(heading_of(entry, stamp), std::get<Record>(entry).outcome);
+    });
+    const auto take = [&](const EntryHeading& heading, const Outcome& outcome) {
+      visited.emplace_back(heading, outcome);
+    };
+    EXPECT_EQ(journal_->visit_outcomes(query, take), 0u);
     EXPECT_EQ(visited, wanted);
     EXPECT_FALSE(wanted.empty());
   }

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "store/compaction.h"
 #include "store/journal.h"
+#include "store/outcome_scan.h"
 
 namespace attune {
 namespace {
@@ -33,6 +34,10 @@ class MemoryJournal final : public Journal {
       if (++num_visited == query.limit) break;
     }
     return 0;
+  }
+
+  size_t visit_outcomes(const Query& query, const OutcomeVisitor& visit) const override {
+    return visit_scanned_outcomes(*this, query, visit);
   }
 
   EntryCounts count(const Query& query) const override {

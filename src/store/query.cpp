@@ -54,6 +54,11 @@ bool is_wanted(const Query& query, const RunBegin& run) {
 
 bool is_wanted(const Query& query, const RunEnd& run) { return query.runs && is_status(query, run.ending); }
 
+/// A ban of one problem is about a candidate all the same.
+bool is_wanted(const Query& query, const BanChange& change) {
+  return query.bans && (change.ban.device.empty() || is_device(query, change.ban.device)) && is_status(query, {});
+}
+
 }  // namespace
 
 void add(EntryCounts& counts, size_t kind, int64_t number) {

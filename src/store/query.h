@@ -6,11 +6,12 @@
 #include <variant>
 #include <vector>
 
+#include "core/ban.h"
 #include "core/record.h"
 
 namespace attune {
 
-using Entry = std::variant<Started, Record, Decision, Pardon, RunBegin, RunEnd>;
+using Entry = std::variant<Started, Record, Decision, Pardon, RunBegin, RunEnd, BanChange>;
 
 /// Id, time and run of an entry.
 struct Stamp {
@@ -22,10 +23,10 @@ struct Stamp {
 
 /// Selects entries; an unset field matches all.
 struct Query {
-  std::optional<Problem> problem;          ///< Filters neither pardons nor runs, which have none.
+  std::optional<Problem> problem;          ///< Filters neither pardons nor runs, which have none, nor bans.
   std::string problem_prefix;              ///< Start of a Problem::key(); filters as `problem` does.
-  std::optional<std::string> device;       ///< DeviceInfo::key().
-  std::optional<std::string> fingerprint;  ///< Does not filter pardons, which are valid on every device.
+  std::optional<std::string> device;       ///< DeviceInfo::key(). A ban of every device has none.
+  std::optional<std::string> fingerprint;  ///< Filters neither pardons nor bans, which hold on every machine.
   /// Matches Records with the same measuring options, and Decisions that also have the same search options. Started,
   /// pardons and runs have no protocol.
   std::optional<Protocol> protocol;
@@ -37,7 +38,7 @@ struct Query {
   int64_t before = 0;         ///< Only entries with a smaller id; 0: no bound.
   bool newest_first = false;  ///< If true, visits by descending id.
   size_t limit = 0;           ///< Maximum number of entries visited; 0: no limit.
-  bool started = true, records = true, decisions = true, pardons = true, runs = false;
+  bool started = true, records = true, decisions = true, pardons = true, runs = false, bans = false;
 };
 
 /// Numbers of entries by kind.

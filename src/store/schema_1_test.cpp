@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include <soci/soci-config.h>
@@ -94,6 +95,16 @@ TEST_F(Schema1, IsReadWithoutBeingChanged) {
   const std::string before = read_file(file_);
   expect_all_of_unknown_place(*open_sql_journal_read_only(file_));
   EXPECT_EQ(read_file(file_), before);
+}
+
+TEST_F(Schema1, HasOutcomes) {
+  std::vector<std::string> candidates;
+  open_sql_journal_read_only(file_)->visit_outcomes({}, [&](const EntryHeading& heading, const Outcome& outcome) {
+    EXPECT_TRUE(outcome.ok());
+    candidates.push_back(heading.candidate);
+  });
+  ASSERT_EQ(candidates.size(), 1u);
+  EXPECT_FALSE(candidates[0].empty());
 }
 
 TEST_F(Schema1, IsCountedWithoutItsPayloads) {

@@ -17,6 +17,7 @@ std::pair<std::string, std::vector<std::string>> condition_of(const Query& query
   add_kind(query.decisions, "2");
   add_kind(query.pardons, "3");
   add_kind(query.runs, "4,5");
+  add_kind(query.bans, "6");
   // An equation, because SQLite uses the indexes of Decisions for nothing else.
   std::string condition = kinds.size() == 1 ? "kind = " + kinds : fmt::format("kind IN ({})", kinds);
   if (query.after > 0) condition += fmt::format(" AND id > {}", query.after);
@@ -38,7 +39,7 @@ std::pair<std::string, std::vector<std::string>> condition_of(const Query& query
   }
   if (query.fingerprint) {
     // Of Decisions alone an equation, for the index.
-    condition += kinds == "2" ? " AND fingerprint = :f" : " AND (fingerprint = :f OR kind IN (3,5))";
+    condition += kinds == "2" ? " AND fingerprint = :f" : " AND (fingerprint = :f OR kind IN (3,5,6))";
     values.push_back(*query.fingerprint);
   }
   if (query.protocol) {
@@ -65,7 +66,8 @@ std::pair<std::string, std::vector<std::string>> condition_of(const Query& query
 }
 
 std::string index_of(const Query& query, bool is_schema_1) {
-  if (is_schema_1 || query.started || query.records || !query.decisions || query.pardons || query.runs) return {};
+  if (is_schema_1 || query.started || query.records || !query.decisions || query.pardons || query.runs || query.bans)
+    return {};
   const bool names_problems = query.problem || !query.problem_prefix.empty();
   return fmt::format(" INDEXED BY {}", names_problems ? "decisions_by_problem" : "decisions_by_place");
 }

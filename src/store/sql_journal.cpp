@@ -1,17 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <limits>
 #include <memory>
 #include <utility>
-
-// Debian's SOCI is configured with Boost, which it uses only in header templates for types that are not bound here.
-#include <soci/soci-config.h>
-#undef SOCI_HAVE_BOOST
-#include <soci/soci.h>
-#include <soci/sqlite3/soci-sqlite3.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -19,143 +11,17 @@
 #include "store/entry_json.h"
 #include "store/journal.h"
 #include "store/journal_file.h"
+#include "store/outcome_scan.h"
 #include "store/sql_condition.h"
+#include "store/sql_connection.h"
 #include "store/sql_schema.h"
 
 namespace attune {
 namespace {
 
-namespace api = sqlite_api;
-
 constexpr int kApplicationId = static_cast<int>(kJournalApplicationId);
-constexpr int kBusyWaitMs = 60'000;
-
-enum class Access { read_write, read_only };
-
-/// The database is damaged. Readers catch it to recover the other entries.
-class JournalDamage final : public Error {
- public:
-  using Error::Error;
-};
-
-/// A connection whose errors are sentences for users.
-class Connection {
- public:
-  Connection(const std::filesystem::path& file, Access access) : file_(file) {
-    const std::string path = file.string();
-    if (path.find('"') != std::string::npos)
-      fail(ErrorCode::invalid_input, "the journal's path must not contain a quotation mark: '{}'", path);
-    guard([&] {
-      session_.open(soci::sqlite3,
-                    fmt::format("db=\"{}\"{}", path, access == Access::read_only ? " readonly=true" : ""));
-      // SQLite's own back-off starves one of several writers; polling each millisecond is fair.
-      api::sqlite3_busy_handler(
-          raw(),
-          [](void*, int count) {
-            ::usleep(1000);
-            return count < kBusyWaitMs ? 1 : 0;
-          },
-          nullptr);
-      api::sqlite3_extended_result_codes(raw(), 1);
-    });
-  }
-
-  soci::session& session() { return session_; }
-
-  /// Runs an action, and repeats it while the file is busy outside a transaction: SQLite does not call the busy handler
-  /// while a connection turns the write-ahead log on, and the last connection to close locks the file for a moment.
-  /// Nothing was read or written in these cases.
-  template <typename Action>
-  auto guard(Action action) -> decltype(action()) {
-    for (int waited_ms = 0;; ++waited_ms) {
-      try {
-        return action();
-      } catch (const soci::soci_error& error) {
-        const bool may_repeat = session_.is_connected() && api::sqlite3_get_autocommit(raw()) != 0;
-        if (code_of(error) != SQLITE_BUSY || waited_ms >= kBusyWaitMs || !may_repeat) fail_with(error);
-        ::usleep(1000);
-      }
-    }
-  }
-
-  /// Runs an action as a whole or not at all. IMMEDIATE, because a transaction that starts as a reader cannot wait for
-  /// a writer later.
-  template <typename Action>
-  void transaction(Action action) {
-    guard([&] { session_ << "BEGIN IMMEDIATE"; });
-    try {
-      guard([&] {
-        action();
-        session_ << "COMMIT";
-      });
-    } catch (...) {
-      try {
-        session_ << "ROLLBACK";
-      } catch (const soci::soci_error&) {
-        // SQLite has already rolled back (disk full); the first error is the one to report.
-      }
-      throw;
-    }
-  }
-
-  int integer(const std::string& query) {
-    int value = 0;
-    guard([&] { session_ << query, soci::into(value); });
-    return value;
-  }
-  std::string text(const std::string& query) {
-    std::string value;
-    guard([&] { session_ << query, soci::into(value); });
-    return value;
-  }
-
-  [[noreturn]] void fail_damaged() const {
-    throw JournalDamage(ErrorCode::database,
-                        fmt::format("the journal is damaged or is not a journal: move it away or restore a copy "
-                                    "(without -wal and -shm beside it): '{}'",
-                                    file_.string()));
-  }
-
- private:
-  api::sqlite3* raw() { return static_cast<soci::sqlite3_session_backend*>(session_.get_backend())->conn_; }
-
-  /// SQLite's primary error code.
-  int code_of(const soci::soci_error& error) {
-    if (const auto* own = dynamic_cast<const soci::sqlite3_soci_error*>(&error)) return own->result() & 0xff;
-    return session_.is_connected() ? api::sqlite3_errcode(raw()) & 0xff : SQLITE_CANTOPEN;
-  }
-
-  [[noreturn]] void fail_with(const soci::soci_error& error) {
-    switch (code_of(error)) {
-      case SQLITE_FULL:
-        fail(ErrorCode::database, "no space left for the journal, free some or name another with --journal: '{}'",
-             file_.string());
-      case SQLITE_CORRUPT:
-      case SQLITE_NOTADB:
-        fail_damaged();
-      case SQLITE_BUSY:
-      case SQLITE_LOCKED:
-        fail(ErrorCode::database, "another process has kept the journal locked for {} s, end it or wait: '{}'",
-             kBusyWaitMs / 1000, file_.string());
-      case SQLITE_READONLY:
-      case SQLITE_PERM:
-      case SQLITE_CANTOPEN:
-        fail(ErrorCode::database,
-             "no permission to open the journal, check its mode and its folder's or name another with --journal: "
-             "'{}'",
-             file_.string());
-      default:
-        fail(ErrorCode::database, "the journal cannot be read or written ({}), name another with --journal: '{}'",
-             error.get_error_message(), file_.string());
-    }
-  }
-
-  std::filesystem::path file_;
-  soci::session session_;
-};
-
 /// Checks the application id and returns the version.
-int checked_version(Connection& connection, const std::filesystem::path& file) {
+int checked_version(SqlConnection& connection, const std::filesystem::path& file) {
   // The tables are counted first: another process that creates them sets the application id in the same transaction.
   const int tables = connection.integer("SELECT count(*) FROM sqlite_master");
   const int owner = connection.integer("PRAGMA application_id");
@@ -173,7 +39,7 @@ int checked_version(Connection& connection, const std::filesystem::path& file) {
   return version;
 }
 
-void migrate(Connection& connection, const std::filesystem::path& file) {
+void migrate(SqlConnection& connection, const std::filesystem::path& file) {
   if (checked_version(connection, file) == kSchemaVersion) return;
   connection.transaction([&] {
     // Another process may have migrated while this one waited for the lock.
@@ -193,10 +59,10 @@ void migrate(Connection& connection, const std::filesystem::path& file) {
 
 class SqlJournal final : public Journal {
  public:
-  SqlJournal(const std::filesystem::path& file, std::shared_ptr<const JournalFile> held, Access access)
+  SqlJournal(const std::filesystem::path& file, std::shared_ptr<const JournalFile> held, SqlAccess access)
       : file_(file), held_(std::move(held)), access_(access), connection_(file, access) {
     connection_.guard([&] { connection_.session() << "PRAGMA cell_size_check = ON"; });
-    if (access == Access::read_only) {
+    if (access == SqlAccess::read_only) {
       detect_schema();
       return;
     }
@@ -212,7 +78,7 @@ class SqlJournal final : public Journal {
   }
 
   void append(std::span<const Entry> entries) override {
-    ATTUNE_CHECK(access_ == Access::read_write, "append to a journal that was opened for reading");
+    ATTUNE_CHECK(access_ == SqlAccess::read_write, "append to a journal that was opened for reading");
     if (entries.empty()) return;
     held_->check_in_place();
     std::vector<SqlRow> rows;
@@ -221,7 +87,7 @@ class SqlJournal final : public Journal {
   }
 
   int64_t begin_run(const RunBegin& run) override {
-    ATTUNE_CHECK(access_ == Access::read_write, "a run in a journal that was opened for reading");
+    ATTUNE_CHECK(access_ == SqlAccess::read_write, "a run in a journal that was opened for reading");
     held_->check_in_place();
     std::vector<SqlRow> rows;
     rows.emplace_back(Entry(run));
@@ -240,42 +106,52 @@ class SqlJournal final : public Journal {
 
   size_t scan(const Query& query, const std::function<void(const Entry&, const Stamp&)>& visit) const override {
     refresh_schema();
-    auto [condition, values] = condition_of(query, entries_ == kSchema1Entries);
-    const std::string query_text = fmt::format("SELECT id, at_ms, run, payload FROM {} WHERE {}", entries_, condition);
-    long long last = query.newest_first ? std::numeric_limits<long long>::max() : query.after;
-    size_t num_damaged = 0, num_visited = 0;
-    const auto take = [&](const Stamp& stamp, const std::string& payload) {
-      last = stamp.id;
-      const auto entry = read_entry(payload);
-      if (!entry || !is_of_kind(*entry, query))
-        ++num_damaged;
-      else if (entries_ != kSchema1Entries || matches(query, *entry, stamp)) {
-        visit(*entry, stamp);
-        return ++num_visited != query.limit;
-      }
-      return true;
-    };
-    try {
-      select(query_text + (query.newest_first ? " ORDER BY id DESC" : " ORDER BY id"), values, take);
-    } catch (const JournalDamage&) {
-      if (access_ != Access::read_only) throw;
-      // A damaged page ends the scan; entries on other pages can still be read one by one.
-      constexpr long long kMaxAsked = 1'000'000;  // the newest id may itself be damaged
-      const long long newest = newest_id();
-      const long long step = query.newest_first ? -1 : 1;
-      const long long end = query.newest_first ? std::max<long long>(query.after, newest - kMaxAsked)
-                                               : std::min(newest, last + kMaxAsked) + 1;
-      bool goes_on = true;
-      for (long long id = std::min(last + step, newest); goes_on && id * step < end * step; id += step) {
-        try {
-          select(query_text + fmt::format(" AND id = {}", id), values,
-                 [&](const Stamp& stamp, const std::string& payload) { return goes_on = take(stamp, payload); });
-        } catch (const JournalDamage&) {
-          ++num_damaged;
+    const auto where = condition_of(query, entries_ == kSchema1Entries);
+    size_t num_visited = 0;
+    return read_past_damage(query, [&](ScanPlace& place, const std::string& tail) {
+      const auto take = [&](const Stamp& stamp, const std::string& payload) {
+        place.last_id = stamp.id;
+        const auto entry = read_entry(payload);
+        if (!entry || !is_of_kind(*entry, query))
+          ++place.num_damaged;
+        else if (entries_ != kSchema1Entries || matches(query, *entry, stamp)) {
+          visit(*entry, stamp);
+          return ++num_visited != query.limit;
         }
-      }
-    }
-    return num_damaged;
+        return true;
+      };
+      return select(fmt::format("SELECT id, at_ms, run, payload FROM {} WHERE {}{}", entries_, where.first, tail),
+                    where.second, take);
+    });
+  }
+
+  size_t visit_outcomes(const Query& query, const OutcomeVisitor& visit) const override {
+    refresh_schema();
+    if (empty_) return 0;
+    if (entries_ == kSchema1Entries) return visit_scanned_outcomes(*this, query, visit);  // It has no such columns.
+    const auto where = condition_of(records_of(query), false);
+    size_t num_visited = 0;
+    return read_past_damage(query, [&](ScanPlace& place, const std::string& tail) {
+      EntryHeading heading{.kind = EntryKind::record};
+      long long id = 0, at_ms = 0, run = 0;
+      std::string payload;
+      const auto take = [&] {
+        place.last_id = id;
+        const auto outcome = read_outcome(payload);
+        if (!outcome) {
+          ++place.num_damaged;
+          return true;
+        }
+        heading.stamp = {id, at_ms, run};
+        visit(heading, *outcome);
+        return ++num_visited != query.limit;
+      };
+      return fetch(fmt::format("SELECT id, at_ms, run, problem, device, fingerprint, solver, candidate, stage, status,"
+                               " payload FROM entries WHERE {}{}",
+                               where.first, tail),
+                   where.second, take, id, at_ms, run, heading.problem, heading.device, heading.fingerprint,
+                   heading.solver, heading.candidate, heading.stage, heading.status, payload);
+    });
   }
 
   EntryCounts count(const Query& query) const override {
@@ -287,7 +163,7 @@ class SqlJournal final : public Journal {
     try {
       return count_rows(query, is_schema_1);
     } catch (const JournalDamage&) {
-      if (access_ != Access::read_only) throw;
+      if (access_ != SqlAccess::read_only) throw;
       return count_by_reading(query);
     }
   }
@@ -338,7 +214,7 @@ class SqlJournal final : public Journal {
   }
 
   void compact() override {
-    ATTUNE_CHECK(access_ == Access::read_write, "compaction of a journal that was opened for reading");
+    ATTUNE_CHECK(access_ == SqlAccess::read_write, "compaction of a journal that was opened for reading");
     connection_.transaction([&] {
       Compaction compaction;
       std::vector<long long> dropped;
@@ -372,7 +248,7 @@ class SqlJournal final : public Journal {
   }
   /// A reader that has met an empty journal or an older schema looks whether a writer has changed that.
   void refresh_schema() const {
-    if (access_ == Access::read_only && (empty_ || entries_ == kSchema1Entries)) detect_schema();
+    if (access_ == SqlAccess::read_only && (empty_ || entries_ == kSchema1Entries)) detect_schema();
   }
 
   /// The newest id, or a larger one if its page is damaged.
@@ -383,6 +259,39 @@ class SqlJournal final : public Journal {
       if (entries_ == kSchema1Entries) throw;
       return connection_.integer("SELECT seq FROM sqlite_sequence WHERE name = 'entries'");
     }
+  }
+
+  /// Where a scan has come to.
+  struct ScanPlace {
+    long long last_id = 0;
+    size_t num_damaged = 0;
+  };
+
+  /// Reads rows in a query's order by `read(place, tail)`, whose statement ends with the tail and which returns whether
+  /// it goes on. A damaged page ends a statement; readers then read the entries of other pages one by one. Returns the
+  /// number of damaged entries.
+  template <typename Read>
+  size_t read_past_damage(const Query& query, Read read) const {
+    ScanPlace place{.last_id = query.newest_first ? std::numeric_limits<long long>::max() : query.after};
+    try {
+      read(place, query.newest_first ? " ORDER BY id DESC" : " ORDER BY id");
+    } catch (const JournalDamage&) {
+      if (access_ != SqlAccess::read_only) throw;
+      constexpr long long kMaxAsked = 1'000'000;  // the newest id may itself be damaged
+      const long long newest = newest_id();
+      const long long step = query.newest_first ? -1 : 1;
+      const long long end = query.newest_first ? std::max<long long>(query.after, newest - kMaxAsked)
+                                               : std::min(newest, place.last_id + kMaxAsked) + 1;
+      bool goes_on = true;
+      for (long long id = std::min(place.last_id + step, newest); goes_on && id * step < end * step; id += step) {
+        try {
+          goes_on = read(place, fmt::format(" AND id = {}", id));
+        } catch (const JournalDamage&) {
+          ++place.num_damaged;
+        }
+      }
+    }
+    return place.num_damaged;
   }
 
   EntryCounts count_by_reading(Query query) const {
@@ -428,20 +337,20 @@ class SqlJournal final : public Journal {
     }
   }
 
-  /// Runs a query for (id, at_ms, run, payload); `visit` returns false to stop.
+  /// Runs a query for (id, at_ms, run, payload); `visit` returns false to stop. Returns false if it did.
   template <typename Visit>
-  void select(const std::string& query, const std::vector<std::string>& values, Visit visit) const {
-    if (empty_) return;
+  bool select(const std::string& query, const std::vector<std::string>& values, Visit visit) const {
+    if (empty_) return true;
     long long id = 0, at_ms = 0, run = 0;
     std::string payload;
     const auto take = [&] { return visit(Stamp{id, at_ms, run}, payload); };
-    fetch(query, values, take, id, at_ms, run, payload);
+    return fetch(query, values, take, id, at_ms, run, payload);
   }
 
   /// Runs a query with the values of its parameters. Each row is written to `columns`, then `take` is called, which
-  /// returns false to stop.
+  /// returns false to stop. Returns false if it did.
   template <typename Take, typename... Columns>
-  void fetch(const std::string& query, const std::vector<std::string>& values, Take take, Columns&... columns) const {
+  bool fetch(const std::string& query, const std::vector<std::string>& values, Take take, Columns&... columns) const {
     soci::statement statement(connection_.session());
     connection_.guard([&] {
       for (const std::string& value : values) statement.exchange(soci::use(value));
@@ -452,16 +361,18 @@ class SqlJournal final : public Journal {
       statement.execute(false);
     });
     while (connection_.guard([&] { return statement.fetch(); })) {
-      if (!take()) return;
+      if (!take()) return false;
     }
+    return true;
   }
 
   /// True if an entry is of a requested kind. A row whose payload is of another kind than its column is damaged.
   bool is_of_kind(const Entry& entry, const Query& query) const {
-    const std::array<bool, 6> wanted = {query.started, query.records, query.decisions,
-                                        query.pardons, query.runs,    query.runs};
+    const std::array<bool, 7> wanted = {query.started, query.records, query.decisions, query.pardons,
+                                        query.runs,    query.runs,    query.bans};
+    static_assert(std::variant_size_v<Entry> == std::tuple_size_v<decltype(wanted)>);
     if (wanted.at(entry.index())) return true;
-    if (access_ != Access::read_only) connection_.fail_damaged();
+    if (access_ != SqlAccess::read_only) connection_.fail_damaged();
     return false;
   }
 
@@ -470,15 +381,25 @@ class SqlJournal final : public Journal {
     try {
       return entry_from_json(payload);
     } catch (const Error&) {
-      if (access_ != Access::read_only) connection_.fail_damaged();
+      if (access_ != SqlAccess::read_only) connection_.fail_damaged();
+      return std::nullopt;
+    }
+  }
+
+  /// The same for a record's outcome.
+  std::optional<Outcome> read_outcome(const std::string& payload) const {
+    try {
+      return outcome_from_json(payload);
+    } catch (const Error&) {
+      if (access_ != SqlAccess::read_only) connection_.fail_damaged();
       return std::nullopt;
     }
   }
 
   std::filesystem::path file_;
   std::shared_ptr<const JournalFile> held_;  ///< Must outlive the connection.
-  Access access_;
-  mutable Connection connection_;
+  SqlAccess access_;
+  mutable SqlConnection connection_;
   mutable std::string_view entries_ = "entries";  ///< Table or query to select from.
   int64_t run_ = 0;                               ///< Run of the entries to come.
   mutable bool empty_ = false;                    ///< True for a reader before anything is written.
@@ -487,11 +408,11 @@ class SqlJournal final : public Journal {
 }  // namespace
 
 std::unique_ptr<Journal> open_sql_journal(const std::filesystem::path& file) {
-  return std::make_unique<SqlJournal>(file, JournalFile::claim(file), Access::read_write);
+  return std::make_unique<SqlJournal>(file, JournalFile::claim(file), SqlAccess::read_write);
 }
 
 std::unique_ptr<Journal> open_sql_journal_read_only(const std::filesystem::path& file) {
-  return std::make_unique<SqlJournal>(file, JournalFile::find(file), Access::read_only);
+  return std::make_unique<SqlJournal>(file, JournalFile::find(file), SqlAccess::read_only);
 }
 
 }  // namespace attune

@@ -233,7 +233,11 @@ TEST_F(SqlJournal, AReaderPassesOverDamagedEntriesAndCountsThem) {
   size_t num_read = 0;
   EXPECT_EQ(open_sql_journal_read_only(file_)->scan({}, [&](const Entry&, const Stamp&) { ++num_read; }), 1u);
   EXPECT_EQ(num_read, 2u);
+  const auto count = [&](const EntryHeading&, const Outcome&) { ++num_read; };
+  EXPECT_EQ(open_sql_journal_read_only(file_)->visit_outcomes({}, count), 1u);
+  EXPECT_EQ(num_read, 4u);
   EXPECT_THAT(error_of([&] { all(*open_sql_journal(file_)); }).what(), HasSubstr("damaged")) << "a writer is told";
+  EXPECT_THAT(error_of([&] { open_sql_journal(file_)->visit_outcomes({}, count); }).what(), HasSubstr("damaged"));
 }
 
 TEST_F(SqlJournal, AReaderReadsAroundATornPage) {
@@ -250,6 +254,11 @@ TEST_F(SqlJournal, AReaderReadsAroundATornPage) {
   EXPECT_GT(num_damaged, 0u);
   EXPECT_GT(num_read, kNumEntries / 2);
   EXPECT_EQ(num_read + num_damaged, kNumEntries);
+  size_t num_outcomes = 0;
+  EXPECT_EQ(open_sql_journal_read_only(file_)->visit_outcomes(
+                {}, [&](const EntryHeading&, const Outcome&) { ++num_outcomes; }),
+            num_damaged);
+  EXPECT_EQ(num_outcomes, num_read);
 }
 
 TEST_F(SqlJournal, AReaderCountsAroundATornPage) {

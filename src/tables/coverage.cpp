@@ -63,10 +63,10 @@ std::optional<std::string> why_not_here(const Candidate& candidate, const Proble
 }
 
 RowCoverage row_coverage(std::span<const Table> tables, const DeviceInfo& device, const Registry& solvers,
-                         Requirement required) {
+                         Requirement required, const BanList& bans) {
   RowCoverage coverage;
   for (const Table& table : tables) {
-    for (const RowReport& one : row_statuses(table, &device, required)) {
+    for (const RowReport& one : row_statuses(table, &device, required, bans)) {
       if (one.status == RowStatus::other_device) continue;
       ++coverage.num_rows;
       if (auto unused = unused_row(table, one, device, solvers)) coverage.unused.push_back(std::move(*unused));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "attune/match.h"
+#include "core/ban.h"
 #include "core/candidate.h"
 #include "core/device_info.h"
 #include "dispatch/capture/captured_shapes.h"
@@ -37,11 +38,11 @@ struct RowCoverage {
   std::vector<UnusedRow> unused;  ///< In the order of the tables.
 };
 /// Finds the rows of the device that no lookup uses, of processes that require `required` or, with none, of all: those
-/// that lose to another row, and those whose kernel cannot run on the device. Whether it can is judged from what the
-/// solvers state without a device: their versions, the problems that they support and, of a solver that is no library,
-/// its configs. No library is opened.
+/// that lose to another row, those whose kernel is banned, and those whose kernel cannot run on the device. Whether it
+/// can is judged from what the solvers state without a device: their versions, the problems that they support and, of a
+/// solver that is no library, its configs. No library is opened.
 RowCoverage row_coverage(std::span<const Table> tables, const DeviceInfo& device, const Registry& solvers,
-                         Requirement required = Requirement::none);
+                         Requirement required = Requirement::none, const BanList& bans = {});
 
 /// Number of shapes and calls of captured shapes that are served in the same way.
 struct ServedShapes {

@@ -23,9 +23,9 @@ std::string why_passed(const Table& table, const RowReport& report, const Kernel
 }  // namespace
 
 std::vector<PassedRow> passed_rows(const Table& table, const LookupResult& lookup, const DeviceInfo& device,
-                                   Requirement required, const KernelCheck& usable) {
+                                   Requirement required, const KernelCheck& usable, const BanList& bans) {
   std::map<const TableRow*, RowReport> reports;
-  for (const RowReport& one : row_statuses(table, &device, required)) reports.emplace(one.row, one);
+  for (const RowReport& one : row_statuses(table, &device, required, bans)) reports.emplace(one.row, one);
   std::set<const TableRow*> known;  // Tried by a step, or listed.
   for (const LookupStep& step : lookup.steps) known.insert(step.row);
   std::vector<PassedRow> passed;

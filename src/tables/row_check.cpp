@@ -170,12 +170,12 @@ std::string_view name(CheckStatus status) noexcept {
 }
 
 std::vector<CheckedRow> read_rows_to_check(const std::string& file, const std::string& op, const DeviceInfo& device,
-                                           std::vector<std::string>& notices) {
+                                           std::vector<std::string>& notices, const BanList& bans) {
   if (is_yaml(file)) return rows_of_yaml(file, device);
   const Table table = Table::read(file, family_option(op), WrongRows::listed);
   notices.insert(notices.end(), table.notices().begin(), table.notices().end());
   std::vector<CheckedRow> rows;
-  for (const RowReport& report : row_statuses(table, &device)) {
+  for (const RowReport& report : row_statuses(table, &device, Requirement::none, bans)) {
     const TableRow& row = *report.row;
     CheckedRow& checked = rows.emplace_back();
     checked.line = row.line;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "attune/problem.h"
+#include "core/ban.h"
 #include "core/comparison.h"
 #include "core/record.h"
 #include "measure/executor.h"
@@ -48,10 +49,10 @@ struct CheckedRow {
 };
 
 /// Reads the rows of a tuned CSV, or of YAML results, with what is known of each on a device before it is run. `op`:
-/// family, if the file does not tell; else empty. Adds the notices of the file to `notices`. Throws invalid_input with
-/// file and line.
+/// family, if the file does not tell; else empty. A row whose kernel `bans` names is not taken. Adds the notices of the
+/// file to `notices`. Throws invalid_input with file and line.
 std::vector<CheckedRow> read_rows_to_check(const std::string& file, const std::string& op, const DeviceInfo& device,
-                                           std::vector<std::string>& notices);
+                                           std::vector<std::string>& notices, const BanList& bans = {});
 
 struct RowCheckOptions {
   CachePolicy inputs = CachePolicy::served;

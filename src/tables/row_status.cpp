@@ -43,6 +43,11 @@ RowStatus own_status(const TableRow& row, const DeviceInfo* device, Requirement 
   return meets(row.require, required) ? RowStatus::taken : RowStatus::unstated;
 }
 
+/// Null: the row's kernel is not banned for every problem on the row's device.
+const Ban* ban_of(const TableRow& row, const BanList& bans) {
+  return bans.empty() ? nullptr : bans.find(row.kernel_name, fmt::format("{}/{}", row.gfx, row.num_units));
+}
+
 }  // namespace
 
 std::string_view name(RowStatus status) noexcept {
@@ -55,22 +60,26 @@ std::string_view name(RowStatus status) noexcept {
                                                                            "is of another device",
                                                                            "does not state what is required",
                                                                            "names another kernel than the first row "
-                                                                           "of its weight"};
+                                                                           "of its weight",
+                                                                           "names a banned kernel"};
   return kNames[static_cast<size_t>(status)];
 }
 
 std::string contested_key(const Table& table, const TableRow& row) { return key_of(table, row, row.require); }
 
-std::vector<RowReport> row_statuses(const Table& table, const DeviceInfo* device, Requirement required) {
+std::vector<RowReport> row_statuses(const Table& table, const DeviceInfo* device, Requirement required,
+                                    const BanList& bans) {
   ATTUNE_CHECK(device != nullptr || required == Requirement::none, "rows under a requirement need a device");
   std::vector<RowReport> statuses;
   std::vector<size_t> contenders;
   std::map<std::string, const TableRow*> first_of_weight;  // Under batch_invariant; also rows that lose count.
   for (const TableRow& row : table.rows()) {
-    RowReport& one = statuses.emplace_back(RowReport{&row, own_status(row, device, required), nullptr});
+    RowReport& one = statuses.emplace_back(RowReport{&row, own_status(row, device, required), nullptr, ""});
+    if (const Ban* ban = one.status == RowStatus::taken ? ban_of(row, bans) : nullptr)
+      one = {&row, RowStatus::banned, nullptr, ban->reason};
     if (one.status == RowStatus::taken && required == Requirement::batch_invariant) {
       const TableRow* first = first_of_weight.try_emplace(weight_of(table, row), &row).first->second;
-      if (first->kernel_name != row.kernel_name) one = {&row, RowStatus::other_kernel, first};
+      if (first->kernel_name != row.kernel_name) one = {&row, RowStatus::other_kernel, first, ""};
     }
     if (one.status == RowStatus::taken) contenders.push_back(statuses.size() - 1);
   }
@@ -102,6 +111,7 @@ std::vector<RowReport> row_statuses(const Table& table, const DeviceInfo* device
 std::string detail_of(const Table& table, const RowReport& report) {
   const TableRow& row = *report.row;
   if (report.status == RowStatus::other_kernel) return place_of(table, *report.by);
+  if (report.status == RowStatus::banned) return report.ban;
   if (report.by != nullptr) return fmt::format("{} wins, {} µs", place_of(table, *report.by), *report.by->us);
   if (report.status == RowStatus::without_time) return time_error(table.cell(row, "us"));
   if (report.status == RowStatus::tagged) return shown(row.tag);

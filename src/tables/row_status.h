@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/ban.h"
 #include "core/candidate.h"
 #include "core/device_info.h"
 #include "formats/csv/table.h"
@@ -17,6 +18,7 @@ namespace attune {
 
 /// How the run time treats a row. Only under a requirement: `unstated`, the row does not state it; `other_kernel`,
 /// under batch_invariant, it names another kernel than the first row of its weight (rows that differ in M alone).
+/// `banned`: its kernel is, for every problem.
 enum class RowStatus : uint8_t {
   taken,
   shadowed,
@@ -26,9 +28,10 @@ enum class RowStatus : uint8_t {
   other_model,
   other_device,
   unstated,
-  other_kernel
+  other_kernel,
+  banned
 };
-inline constexpr size_t kNumRowStatuses = 9;
+inline constexpr size_t kNumRowStatuses = 10;
 /// Returns the status as a clause, such as `has no usable time`.
 std::string_view name(RowStatus status) noexcept;
 
@@ -38,6 +41,7 @@ struct RowReport {
   /// The winning row: of an earlier file (shadowed) or of the same file (slower); the first of its weight
   /// (other_kernel).
   const TableRow* by = nullptr;
+  std::string ban;  ///< Of a banned row: the reason.
 };
 
 /// Returns the status of each row, in the order of the table. For each key, layout, requirement and device, the row of
@@ -45,9 +49,10 @@ struct RowReport {
 /// that device. Without, they are for all devices at once: a row that names a model then loses only to a row of that
 /// model or of no model, and a row of no model only to another such row. Likewise with `required`, which needs a
 /// device, the statuses are those in a process that requires it, else those in all processes at once: rows that state
-/// different requirements then do not compete. O(n log n).
+/// different requirements then do not compete. A row whose kernel is banned on its device competes with none. O(n log
+/// n).
 std::vector<RowReport> row_statuses(const Table& table, const DeviceInfo* device = nullptr,
-                                    Requirement required = Requirement::none);
+                                    Requirement required = Requirement::none, const BanList& bans = {});
 
 /// Returns more of the reason for a row that is not taken, such as `t.csv:3 wins, 2 µs`; empty: the status says all.
 std::string detail_of(const Table& table, const RowReport& report);

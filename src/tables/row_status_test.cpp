@@ -37,6 +37,20 @@ TEST(RowStatus, TheFirstFileWinsAndInsideItTheLowestTime) {
                                           "b.csv:2 is shadowed by an earlier file a.csv:3", "b.csv:3 is taken"));
 }
 
+TEST(RowStatus, ARowOfABannedKernelCompetesWithNone) {
+  const Table table =
+      test_table({test_document("a.csv", {test_row(1, "1", "a@1:x=1"), test_row(1, "2"),
+                                          test_row(1, "1", "a@1:x=1", "fake,2"), test_row(2, "1", "b@1:x=1")})});
+  const BanList bans({{"a@1:x=1", "fake/4", "", "wrong"},
+                      {"b@1:x=1", "", "gemm_a16w16 m=2 n=64 k=64 dtype=fp32 outdtype=fp32 bias=0", "for that alone"}});
+  const auto found = row_statuses(table, nullptr, Requirement::none, bans);
+  EXPECT_EQ(found[0].status, banned);
+  EXPECT_EQ(detail_of(table, found[0]), "wrong");
+  EXPECT_EQ(found[1].status, taken);
+  EXPECT_EQ(found[2].status, taken) << "of another device";
+  EXPECT_EQ(found[3].status, taken) << "a ban for one problem is one of calls, not of rows";
+}
+
 TEST(RowStatus, TimesThatTheRunTimeCannotTellApartAreEqual) {
   const Table table = test_table({test_document("a.csv", {test_row(1, "7.00000002"), test_row(1, "7.00000001")})});
   EXPECT_THAT(statuses(table), ElementsAre(taken, slower));
@@ -136,7 +150,7 @@ TEST(RowStatus, FilesAreCountedByRowsAndShadowsByKeys) {
   ASSERT_EQ(counts.size(), 2u);
   EXPECT_THAT(numbers(counts[0]), ElementsAre(2, 1, 2, 1, 1, 0));
   EXPECT_THAT(numbers(counts[1]), ElementsAre(3, 1, 2, 0, 0, 1));
-  EXPECT_THAT(count_statuses(rows), ElementsAre(2, 2, 0, 1, 0, 0, 0, 0, 0));
+  EXPECT_THAT(count_statuses(rows), ElementsAre(2, 2, 0, 1, 0, 0, 0, 0, 0, 0));
 }
 
 }  // namespace

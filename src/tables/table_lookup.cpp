@@ -7,6 +7,7 @@
 
 #include "dispatch/table/lookup_trace.h"
 #include "dispatch/table/wanted_requirement.h"
+#include "formats/csv/ban_file.h"
 #include "ops/packed_weights.h"
 #include "tables/runtime_tables.h"
 
@@ -58,16 +59,18 @@ TableSet read_table_set(std::span<const std::string> named, const std::string& o
       }
     }
   }
+  set.bans = bans_of_user(set.notices);
   const MaxRegret wanted = max_regret_wanted();
   set.max_regret = regret_under(set.require, wanted.share);
   if (!wanted.error.empty()) set.notices.push_back(wanted.error);
   return set;
 }
 
-TableLookup::TableLookup(const TableSet& set, const DeviceInfo& device) : max_regret_(set.max_regret) {
+TableLookup::TableLookup(const TableSet& set, const DeviceInfo& device)
+    : max_regret_(set.max_regret), device_(device.key()) {
   for (const Table& table : set.tables) {
     const KeyCodes codes(table.family());
-    tables_.push_back({table, codes, RowIndex(codes, table.documents(), device, set.require)});
+    tables_.push_back({table, codes, RowIndex(codes, table.documents(), device, set.require, set.bans)});
   }
 }
 
@@ -76,8 +79,8 @@ LookupResult TableLookup::search(const IndexedTable& one, const Problem& problem
   const Key key = codes.key(problem);
   const int64_t m = codes.m_of(key), n = codes.n_of(key);
   LookupResult result;
-  for (const TracedStep& traced :
-       trace_lookup(rows, m, n, codes.pads_m(), group_keys(codes, key, rows, problem), max_regret_)) {
+  const auto groups = group_keys(codes, key, rows, problem);
+  for (const TracedStep& traced : trace_lookup(rows, m, n, codes.pads_m(), groups, max_regret_)) {
     // The exact step keeps the problem as it is: the family may have no rows.
     const auto match = traced.met.match;
     LookupStep& step = result.steps.emplace_back(
@@ -92,7 +95,10 @@ LookupResult TableLookup::search(const IndexedTable& one, const Problem& problem
       step.remark = "the bound is above ATTUNE_MAX_REGRET";
       continue;
     }
-    RowKernel kernel = row_kernel(step.row->kernel_name, step.row->layout, usable);
+    RowKernel kernel = row_kernel(step.row->kernel_name, step.row->layout, [&](const Candidate& candidate) {
+      const Ban* ban = rows.bans()->find(candidate.name(), device_, problem.key());
+      return ban != nullptr ? "its kernel " + ban_clause(*ban) : usable(candidate);
+    });
     step.remark = kernel.why_unservable.value_or("");
     if (kernel.why_unservable) continue;
     result.match = step.match;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -7,6 +8,7 @@
 
 #include "attune/match.h"
 #include "attune/problem.h"
+#include "core/ban.h"
 #include "core/candidate.h"
 #include "core/device_info.h"
 #include "dispatch/table/row_index.h"
@@ -19,15 +21,16 @@ namespace attune {
 struct TableSet {
   std::vector<Table> tables;
   std::vector<std::string> files;  ///< The run time's tables that were read: `default configs/bf16_tuned_gemm.csv`.
+  std::shared_ptr<const BanList> bans = std::make_shared<const BanList>();  ///< What does not serve.
   Requirement require = Requirement::none;  ///< Only rows that state it serve (ATTUNE_REQUIRE).
   double max_regret = 0;                    ///< Largest bound of predicted rows (ATTUNE_MAX_REGRET).
   std::vector<std::string> notices;         ///< Sentences to print: about the tables, then about the variable.
 };
 
 /// Reads the `named` tables (`F:F2` each, of the family `op` unless it is empty), else the run time's tables of
-/// `families`. `require`: as parse_requirement() reads it; empty: that of ATTUNE_REQUIRE. Throws invalid_input for an
-/// invalid table among `named`, and for an invalid requirement; an invalid table of the run time's is skipped, with a
-/// notice.
+/// `families`; what the user has banned holds for both. `require`: as parse_requirement() reads it; empty: that of
+/// ATTUNE_REQUIRE. Throws invalid_input for an invalid table among `named`, and for an invalid requirement; an invalid
+/// table of the run time's is skipped, with a notice.
 TableSet read_table_set(std::span<const std::string> named, const std::string& op,
                         std::span<const FamilySpec* const> families, const std::string& require = "");
 
@@ -68,6 +71,7 @@ class TableLookup {
 
   std::vector<IndexedTable> tables_;
   double max_regret_;
+  std::string device_;  ///< DeviceInfo::key().
 };
 
 }  // namespace attune

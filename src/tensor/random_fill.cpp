@@ -19,14 +19,6 @@ constexpr size_t kBlockElements = 1024;  // Elements; an even number, for whole 
 /// Tensors of more blocks are filled on all cores: a thread costs more than it saves below.
 constexpr size_t kManyBlocks = 1024;
 
-/// splitmix64's output function of a counter: it vectorises, unlike a generator with state.
-inline uint64_t mix(uint64_t counter) {
-  uint64_t z = counter * 0x9e3779b97f4a7c15ULL;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-  return z ^ (z >> 31);
-}
-
 size_t num_elements(DType dtype, std::span<const std::byte> out) {
   return out.size() * 8 / static_cast<size_t>(bits(dtype));
 }
@@ -35,13 +27,13 @@ size_t num_elements(DType dtype, std::span<const std::byte> out) {
 template <typename Draw>
 void fill_blocks(DType dtype, uint64_t seed, std::span<std::byte> out, Draw draw) {
   const size_t count = num_elements(dtype, out);
-  const uint64_t start = derive_seed(seed, "tensor");
+  const uint64_t start = fill_start(seed);
   const auto fill = [&](int64_t first, int64_t last) {
     std::array<float, kBlockElements> block;
     const size_t end = std::min(count, static_cast<size_t>(last) * kBlockElements);
     for (size_t begin = static_cast<size_t>(first) * kBlockElements; begin < end; begin += kBlockElements) {
       const size_t size = std::min(kBlockElements, end - begin);
-      for (size_t i = 0; i < size; ++i) block[i] = draw(mix(start + begin + i));
+      for (size_t i = 0; i < size; ++i) block[i] = draw(fill_bits(start, begin + i));
       from_float(dtype, std::span(block.data(), size), out.data() + stored_bytes(bits(dtype), begin));
     }
   };
@@ -79,26 +71,46 @@ void put_ends(DType dtype, std::span<std::byte> out) {
   from_float(dtype, std::array{-smallest, -largest}, out.data() + out.size() - stored_bytes(bits(dtype), 2));
 }
 
+/// Multiplies values by a power of two, which changes no bit of their mantissas.
+void multiply(DType dtype, float factor, std::span<std::byte> tensor) {
+  const auto bytes = static_cast<size_t>(bits(dtype)) / 8;
+  std::array<float, kBlockElements> block;
+  for (size_t begin = 0; begin < tensor.size(); begin += block.size() * bytes) {
+    const auto part = tensor.subspan(begin, std::min(block.size() * bytes, tensor.size() - begin));
+    const auto values = std::span(block).first(part.size() / bytes);
+    to_float(dtype, part.data(), values);
+    for (float& value : values) value *= factor;
+    from_float(dtype, values, part.data());
+  }
+}
+
 }  // namespace
+
+uint64_t fill_start(uint64_t seed) { return derive_seed(seed, "tensor"); }
+
+void fill_tensor(const TensorFill& how, std::span<std::byte> out) {
+  switch (how.values) {
+    case TensorFill::Values::normal:
+      fill_normal(how.dtype, how.seed, out);
+      if (how.factor != 1) multiply(how.dtype, how.factor, out);
+      return;
+    case TensorFill::Values::integers:
+      return fill_integers(how.dtype, how.seed, how.limit, out);
+    case TensorFill::Values::number:
+      return fill_blocks(how.dtype, 0, out, [&](uint64_t) { return how.number; });
+  }
+}
 
 void fill_normal(DType dtype, uint64_t seed, std::span<std::byte> out) {
   require_signed(dtype);
-  // Variance of a sum of four uniforms on [0, 65535] is 4·65535²/12.
-  const float scale = standard_deviation(dtype) / 37836.6f;
-  fill_blocks(dtype, seed, out, [=](uint64_t bits) {
-    const auto sum =
-        static_cast<int32_t>((bits & 0xffff) + ((bits >> 16) & 0xffff) + ((bits >> 32) & 0xffff) + (bits >> 48));
-    return static_cast<float>(sum - 131070) * scale;
-  });
+  const float scale = standard_deviation(dtype) / kSumDeviation;
+  fill_blocks(dtype, seed, out, [=](uint64_t bits) { return normal_value(bits, scale); });
   if (bits(dtype) <= 8 && num_elements(dtype, out) >= kLeastWithEnds) put_ends(dtype, out);
 }
 
 void fill_integers(DType dtype, uint64_t seed, int limit, std::span<std::byte> out) {
   require_signed(dtype);
-  const auto values = static_cast<uint64_t>(2 * limit + 1);
-  fill_blocks(dtype, seed, out, [=](uint64_t bits) {
-    return static_cast<float>(static_cast<int>(((bits >> 32) * values) >> 32) - limit);
-  });
+  fill_blocks(dtype, seed, out, [=](uint64_t bits) { return integer_value(bits, limit); });
 }
 
 void fill_scales(DType dtype, uint64_t seed, ScaleValues values, std::span<std::byte> out) {

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "attune/dtype.h"
+#include "tensor/tensor_fill.h"
 
 namespace attune {
 
@@ -19,6 +20,11 @@ void fill_normal(DType dtype, uint64_t seed, std::span<std::byte> out);
 /// Fills with whole numbers in [−limit, limit], exact in every type for limit ≤ 4, and in those of eight bits or more
 /// for limit ≤ 8. Throws invalid_input for e8m0.
 void fill_integers(DType dtype, uint64_t seed, int limit, std::span<std::byte> out);
+
+/// Fills as `how` says. Of bf16, fp16 and fp32 an element has the bits of fill_element(). Throws as the two above.
+void fill_tensor(const TensorFill& how, std::span<std::byte> out);
+/// The counter of the first element of a tensor that is filled with this seed.
+uint64_t fill_start(uint64_t seed);
 
 /// How scales are drawn: any number, or powers of two from 1/2 to 2, with which small whole numbers stay exact.
 enum class ScaleValues : uint8_t { any, exact };

@@ -14,6 +14,7 @@
 #include "device/own_buffer.h"
 #include "measure/comparison/compare.h"
 #include "measure/comparison/device_comparison.h"
+#include "measure/operands/device_fill.h"
 #include "measure/operands/device_reference.h"
 #include "ops/op.h"
 #include "tensor/convert.h"
@@ -69,6 +70,38 @@ inline void check_device_references(Device& device) {
       const double scale = both.naive.scales[i], bound = 1e-12 * (scale + std::abs(both.naive.values[i]));
       ASSERT_NEAR(both.computed.values[i], both.naive.values[i], bound) << key << ", element " << i;
       ASSERT_NEAR(both.computed.scales[i], scale, 1e-12 * scale) << key << ", element " << i;
+    }
+  }
+}
+
+/// Checks that a device writes the inputs of problems as the host does.
+inline void check_device_fill(Device& device) {
+  for (const char* key :
+       {"gemm_a16w16 m=301 n=203 k=1000 dtype=bf16", "gemm_a16w16 m=70 n=66 k=500 dtype=fp16 act=silu bias=1",
+        "gemm_a16w16 m=9 n=2000 k=1501 dtype=fp32 alpha=any beta=any out_scale=1", "gemm_a16w16 m=1 n=1 k=1"}) {
+    const Problem parsed = Problem::parse(key);
+    const Op& op = op_of(parsed);
+    const Problem problem = op.normalise(parsed, device.info());
+    const auto fill = DeviceFill::open(device, op, problem);
+    ASSERT_NE(fill, nullptr) << key;
+    for (const Distribution distribution : {Distribution::normal, Distribution::integers}) {
+      std::vector<std::vector<std::byte>> expected;
+      std::vector<OwnBuffer> there;
+      HostTensors host;
+      std::vector<Buffer> inputs;
+      for (const TensorSpec& spec : op.tensors(problem)) {
+        expected.emplace_back(spec.bytes());
+        there.emplace_back(device.memory(), spec.bytes(), 16);
+        if (spec.use != Use::output) inputs.push_back(there.back().area());
+      }
+      for (auto& one : expected) host.operands.emplace_back(one);
+      op.fill(problem, distribution, 11, host);
+      fill->fill(distribution, 11, inputs);
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        std::vector<std::byte> got(expected[i].size());
+        device.memory().download(got, inputs[i].data);
+        EXPECT_TRUE(got == expected[i]) << key << ", input " << i;
+      }
     }
   }
 }

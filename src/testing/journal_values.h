@@ -95,7 +95,7 @@ struct JournalValues {
 
   static RunBegin run_begin() {
     return {{"attune", "tune", "-m", "4"}, "0.1.0", "node 7", 4711, "g/2", "here", "a device",
-            {{"OMP_NUM_THREADS", "2"}}};
+            {{"OMP_NUM_THREADS", "2"}},    12};
   }
 };
 

@@ -18,6 +18,14 @@ class TestClock final : public Clock {
   double now_s_ = 0;
 };
 
+/// A clock that shows what a test sets, and sleeps at once.
+class SetClock final : public Clock {
+ public:
+  double now_s() override { return at_s; }
+  void sleep_s(double seconds) override { at_s += seconds; }
+  double at_s = 100;
+};
+
 /// Remembers the problems in the order in which they finish.
 class SilentObserver final : public TuneObserver {
  public:

@@ -79,7 +79,7 @@ class WorkerExecutorTest : public testing::Test {
     executor().begin(request::Sample{{Turn{slot, 0, 6, Milliseconds(20'000)}}});
     EXPECT_FALSE(executor().take());
     EXPECT_FALSE(is_readable(executor().descriptor(), Milliseconds(200))) << "it is under way";
-    ::kill(executor().processes().front(), SIGKILL);
+    ::kill(executor().workers().processes.front(), SIGKILL);
     return std::get<SampleAnswer>(finish().value());
   }
   /// Waits for the answer to the outstanding request; nothing if the executor says nothing for ten seconds.

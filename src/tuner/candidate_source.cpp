@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tuner/candidate_source.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -44,7 +46,8 @@ CandidateSource::CandidateSource(const WorkItem& item, const DeviceInfo& device,
       device_(device),
       make_strategy_(options.make_strategy),
       allocator_(options.make_allocator()),
-      split_k_(options.split_k) {
+      split_k_(options.split_k),
+      bans_(options.bans) {
   const Problem& problem = item.problem;
   const FamilySpec& family = op_of(problem).family();
   std::stable_sort(contenders.begin(), contenders.end(), [&](const Contender& one, const Contender& other) {
@@ -56,7 +59,15 @@ CandidateSource::CandidateSource(const WorkItem& item, const DeviceInfo& device,
       refusals_.push_back(contender.solver + " " + contender.support.reason);
       continue;
     }
-    untuned_.push_back({contender.solver, contender.version, contender.untuned});
+    if (const Ban* ban = ban_of_kernel(contender.solver)) {
+      refusals_.push_back(contender.solver + " " + ban_clause(*ban));
+      ++num_banned_[ban];
+      continue;
+    }
+    if (const Candidate untuned{contender.solver, contender.version, contender.untuned}; !is_refused(untuned))
+      untuned_.push_back(untuned);
+    else
+      refusals_.push_back(untuned.name() + " " + ban_clause(*ban_of(untuned)));
     versions_.insert(contender.versions.begin(), contender.versions.end());
     // Rows of one weight share a config, which must serve every M.
     if (options.protocol.require == Requirement::batch_invariant) contender.space = contender.invariant;
@@ -69,10 +80,11 @@ CandidateSource::CandidateSource(const WorkItem& item, const DeviceInfo& device,
     begin_with(search.contender.untuned);
     for (const Config& config : search.contender.recommended) {
       if (config == search.contender.untuned) continue;
-      recommended_.push_back({search.contender.solver, search.contender.version, config});
+      if (const Candidate one{search.contender.solver, search.contender.version, config}; !is_refused(one))
+        recommended_.push_back(one);
       begin_with(config);
     }
-    if (start.incumbent && belongs(*start.incumbent, search.contender)) {
+    if (start.incumbent && belongs(*start.incumbent, search.contender) && !is_refused(*start.incumbent)) {
       incumbent_ = start.incumbent;
       begin_with(start.incumbent->config);
     }
@@ -81,6 +93,14 @@ CandidateSource::CandidateSource(const WorkItem& item, const DeviceInfo& device,
     }
     searches_.push_back(std::move(search));
   }
+}
+
+/// Counts what is banned.
+bool CandidateSource::is_refused(const Candidate& candidate) {
+  if (bans_->empty()) return false;
+  const Ban* const ban = ban_of(candidate);
+  if (ban != nullptr) ++num_banned_[ban];
+  return ban != nullptr;
 }
 
 void CandidateSource::begin(const PriorKnowledge& known) {
@@ -126,7 +146,7 @@ std::vector<Candidate> CandidateSource::ask(size_t max_count) {
     states_[next].num_asked += indices.size();
     for (const uint64_t index : indices) {
       Candidate candidate{search.contender.solver, search.contender.version, search.contender.space.at(index)};
-      if (split_k_ || !splits_k(candidate.config))
+      if ((split_k_ || !splits_k(candidate.config)) && !is_refused(candidate))
         asked.push_back(std::move(candidate));
       else
         tell_search(next, {.index = index, .status = Status::cancelled});
@@ -156,6 +176,9 @@ std::vector<std::string> CandidateSource::remarks() const {
   for (const SolverSearch& search : searches_) {
     const std::string remark = search.strategy ? search.strategy->remark() : "";
     if (!remark.empty()) remarks.push_back(search.contender.solver + ": " + remark);
+  }
+  for (const Ban& ban : bans_->all()) {
+    if (num_banned_.contains(&ban)) remarks.push_back(fmt::format("not tried, {} {}", ban.candidate, ban_clause(ban)));
   }
   return remarks;
 }

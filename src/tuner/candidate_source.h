@@ -55,7 +55,10 @@ class CandidateSource {
   /// Reports what is known of a candidate; its index is set here. A candidate of no contender is passed over.
   void tell(const Candidate& candidate, Trial trial);
   bool exhausted() const;
-  /// Sentences of the strategies about what they could not search, each after its solver's id.
+  /// The Ban of a candidate for this problem and device; null: it may be tried.
+  const Ban* ban_of(const Candidate& candidate) const { return ban_of_kernel(candidate.name()); }
+  /// Sentences of the strategies about what they could not search, each after its solver's id, and about what is
+  /// banned.
   std::vector<std::string> remarks() const;
   /// Costs of one candidate, by solver, from the trials told; those of PriorKnowledge until then.
   std::map<std::string, Costs> costs() const;
@@ -75,6 +78,8 @@ class CandidateSource {
   };
   std::unique_ptr<Strategy> make_strategy_of(const SolverSearch& search, const PriorKnowledge& known,
                                              Costs costs) const;
+  const Ban* ban_of_kernel(std::string_view kernel) const { return bans_->find(kernel, device_.key(), problem_.key()); }
+  bool is_refused(const Candidate& candidate);
   void tell_search(size_t search, const Trial& trial);
 
   Problem problem_;
@@ -82,6 +87,8 @@ class CandidateSource {
   decltype(TunerOptions::make_strategy) make_strategy_;
   std::unique_ptr<SolverAllocator> allocator_;
   bool split_k_;
+  std::shared_ptr<const BanList> bans_;
+  std::map<const Ban*, uint64_t> num_banned_;  ///< Times that a candidate was left out.
   std::vector<SolverSearch> searches_;
   std::vector<SolverState> states_;  ///< States of searches_, in their order.
   bool has_begun_ = false;

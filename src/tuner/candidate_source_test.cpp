@@ -46,6 +46,37 @@ std::map<std::string, int> asked_of(CandidateSource& source, int max_count,
   return counts;
 }
 
+TEST(CandidateSource, WhatIsBannedIsNotTriedAndSaid) {
+  TunerOptions options;
+  const auto banning = [&](std::vector<Ban> bans) {
+    options.bans = std::make_shared<const BanList>(std::move(bans));
+    CandidateSource source({.problem = kProduct}, {}, {contender("x.gemm", 3), contender("y.gemm")}, options,
+                           {candidate_of("x.gemm", 3), {}});
+    source.begin();
+    return source;
+  };
+  CandidateSource one = banning({{"x.gemm@1:a=3", "", "", "wrong"}, {"y.gemm@1:a=1", "", "", "slow"}});
+  EXPECT_FALSE(one.incumbent());
+  EXPECT_THAT(one.untuned(), ElementsAre(candidate_of("x.gemm", 1)));
+  EXPECT_THAT(one.refusals(), ElementsAre("y.gemm@1:a=1 is banned: slow"));
+  std::vector<Candidate> asked;
+  for (int i = 0; i < 20; ++i) {
+    for (const Candidate& candidate : one.ask(1)) {
+      asked.push_back(candidate);
+      one.tell(candidate, {.median_us = 1});
+    }
+  }
+  EXPECT_THAT(asked, testing::Contains(candidate_of("x.gemm", 2)));
+  EXPECT_THAT(asked, testing::Not(testing::Contains(candidate_of("x.gemm", 3))));
+  EXPECT_THAT(asked, testing::Not(testing::Contains(candidate_of("y.gemm", 1))));
+  EXPECT_THAT(one.remarks(),
+              ElementsAre("not tried, x.gemm@1:a=3 is banned: wrong", "not tried, y.gemm@1:a=1 is banned: slow"));
+  const CandidateSource other = banning({{"y.gemm", "", "", "all of it"}, {"z.gemm", "", "", "not here"}});
+  EXPECT_THAT(other.untuned(), ElementsAre(candidate_of("x.gemm", 1)));
+  EXPECT_EQ(other.versions_of("y.gemm"), nullptr);
+  EXPECT_THAT(other.remarks(), ElementsAre("not tried, y.gemm is banned: all of it"));
+}
+
 /// The first correct one becomes the baseline.
 TEST(CandidateSource, DefaultsComeInTheOrderOfTheFamilyWhateverTheIds) {
   std::vector<Contender> contenders;

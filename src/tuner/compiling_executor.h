@@ -22,9 +22,10 @@ class CompilingExecutor final : public Executor {
   std::optional<Answer> take() override;
   void close(ProblemId id) override { inner_.close(id); }
   void drop(Slot slot) override { inner_.drop(slot); }
+  void prefetch(request::Open open) override { inner_.prefetch(std::move(open)); }
   void abort() override { inner_.abort(); }
   void set_tick(Tick tick) override { inner_.set_tick(std::move(tick)); }
-  std::vector<pid_t> processes() const override { return inner_.processes(); }
+  Workers workers() override { return inner_.workers(); }
 
  private:
   Executor& inner_;

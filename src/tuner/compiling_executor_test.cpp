@@ -34,9 +34,11 @@ class PipeExecutor final : public Executor {
   }
   void close(ProblemId) override {}
   void drop(Slot) override {}
+  void prefetch(request::Open open) override { prefetched = std::move(open); }
   void abort() override {}
 
   Pipe pipe;
+  std::optional<request::Open> prefetched;
 
  private:
   DeviceInfo info_ = FakeDevice::describe();
@@ -99,6 +101,11 @@ TEST_F(CompilingExecutorTest, KeepsCompilersGoingWhileTheDeviceWorksAndAnswersAl
   inner_.pipe.put();
   EXPECT_TRUE(is_readable(executor_.descriptor()));
   EXPECT_EQ(std::get<RecycleAnswer>(executor_.take().value()).epoch, 7u);
+}
+
+TEST_F(CompilingExecutorTest, SaysWhichProblemIsOpenedNext) {
+  executor_.prefetch({7, problem_, {}, {}});
+  EXPECT_EQ(inner_.prefetched, (request::Open{7, problem_, {}, {}}));
 }
 
 TEST_F(CompilingExecutorTest, AMachineWithoutProcessesHasNotLostTheDevice) {

@@ -15,10 +15,14 @@ std::vector<Kernels::BuildResult> ProblemRun::build(std::span<const Candidate> c
   if (context_.kernels == nullptr) return std::vector<Kernels::BuildResult>(candidates.size());
   if (cut_) return context_.kernels->find(Kernels::requests_of(item_.problem, contenders_, candidates));
   const auto stop = [this](size_t num_waiting) {
+    append({});
     context_.observer.compiling(item_.problem, num_waiting);
     return context_.must_stop();
   };
-  return context_.kernels->build(item_.problem, contenders_, candidates, stop);
+  const double began_s = context_.clock.now_s();
+  auto built = context_.kernels->build(item_.problem, contenders_, candidates, stop);
+  context_.compiling_s += context_.clock.now_s() - began_s;
+  return built;
 }
 
 /// Has the kernels of the candidates compiled: before they are measured, or beside it.
@@ -90,7 +94,7 @@ EntrantFacts* ProblemRun::admit_built(const Candidate& candidate, Kernels::Build
   if (!known) {
     const Entry started = Started{item_.problem, context_.executor.device().key(), candidate,
                                   *source_->versions_of(candidate.solver), context_.executor.device().fingerprint()};
-    context_.journal.append({&started, 1});
+    append({&started, 1});
   }
   auto binaries = identities(built.binaries);
   auto metadata = compiler_reports(built.binaries);
@@ -118,8 +122,7 @@ EntrantFacts* ProblemRun::admit_built(const Candidate& candidate, Kernels::Build
   if (known) {
     entrant.verified.errors = known->verified.errors;
   } else {
-    const Entry record = record_of(entrant, Stage::verify, admitted.verified);
-    context_.journal.append({&record, 1});
+    put_off_.emplace_back(record_of(entrant, Stage::verify, admitted.verified));
     history_.set_verified(candidate, entrant.binaries, admitted.verified);
   }
   if (!admitted.verified.ok()) {

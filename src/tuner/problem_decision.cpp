@@ -55,7 +55,7 @@ void ProblemRun::retire_dropped() {
     context_.executor.drop(slot);
     entrants_.erase(found);
   }
-  if (!records.empty()) context_.journal.append(records);
+  if (!records.empty()) append(records);
 }
 
 /// Records the short list and goes on with it, unless it is what was wanted.
@@ -71,7 +71,7 @@ void ProblemRun::end_race() {
     if (outcome.measurement->samples.empty()) continue;  // an exhaustive search has no race
     records.emplace_back(record_of(entrant, Stage::screen, std::move(outcome)));
   }
-  if (!records.empty()) context_.journal.append(records);
+  if (!records.empty()) append(records);
   if (item_.goal == Goal::decision || cut_) return warm_up();
   for (const Slot slot : contest_.finalists()) {
     const EntrantFacts& entrant = entrants_.at(slot);
@@ -126,7 +126,7 @@ void ProblemRun::decide() {
                                     .num_candidates = result_.num_candidates,
                                     .seconds = result_.seconds + context_.clock.now_s() - step_began_s_});
   journal.emplace_back(*result_.decision);
-  context_.journal.append(journal);
+  append(journal);
   finish(Ending::decided, "");
 }
 

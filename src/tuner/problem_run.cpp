@@ -72,6 +72,20 @@ void ProblemRun::stop_asking() noexcept {
 
 void ProblemRun::step() {
   const double began = step_began_s_ = context_.clock.now_s();
+  const TimeUse before = context_.executor.workers().time;
+  try {
+    take_step();
+  } catch (...) {
+    append({});
+    throw;
+  }
+  append({});
+  result_.seconds += context_.clock.now_s() - began;
+  note_time(before);
+  if (!finished()) tell_progress();
+}
+
+void ProblemRun::take_step() {
   if (state_ == State::opening) {
     open();
   } else if (state_ == State::parts) {
@@ -88,8 +102,23 @@ void ProblemRun::step() {
     else
       fulfil(want);
   }
-  result_.seconds += context_.clock.now_s() - began;
-  if (!finished()) tell_progress();
+}
+
+/// Writes entries to the journal, behind those that were put off.
+void ProblemRun::append(std::span<const Entry> entries) {
+  put_off_.insert(put_off_.end(), entries.begin(), entries.end());
+  if (!put_off_.empty()) context_.journal.append(std::exchange(put_off_, {}));
+}
+
+/// Adds what the executor's time went to since then. An answer tells how long the worker had waited for its request, so
+/// that what the tuner did between two steps is counted with the second.
+void ProblemRun::note_time(TimeUse before) {
+  TimeUse time = context_.executor.workers().time;
+  time -= before;
+  context_.paused_s -= time.take_from_wait(Activity::pause, context_.paused_s);
+  context_.compiling_s -= time.take_from_wait(Activity::compile, context_.compiling_s);
+  result_.time += time;
+  context_.time += time;
 }
 
 void ProblemRun::fulfil(const Want& want) {
@@ -126,7 +155,8 @@ void ProblemRun::open() {
   result_.versions = source_->versions();
   if (source_->untuned().empty()) return finish(Ending::unsupported, failure_summary());
   if (item_.goal == Goal::decision) {
-    const bool may_keep_row = item_.has_row && !how_.retune;
+    const bool is_row_banned = item_.incumbent && source_->ban_of(item_.incumbent->candidate) != nullptr;
+    const bool may_keep_row = item_.has_row && !how_.retune && !is_row_banned;
     auto known = recall_decision(context_.journal, history_source(), source_->versions(), may_keep_row,
                                  [this](const Decision& decision) { return is_of_present_binaries(decision); });
     if (known.keeps_row) return finish(Ending::kept, "the table already has its row");
@@ -192,6 +222,8 @@ bool ProblemRun::is_of_present_binaries(const Decision& decision) {
       verified.push_back(finalist.binaries);
     }
   }
+  const auto is_banned = [this](const Candidate& candidate) { return source_->ban_of(candidate) != nullptr; };
+  if (std::any_of(candidates.begin(), candidates.end(), is_banned)) return false;
   const auto built = build(candidates);
   for (size_t i = 0; i < candidates.size(); ++i) {
     if (!built[i].outcome.ok() || identities(built[i].binaries) != verified[i]) return false;

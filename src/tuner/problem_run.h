@@ -81,6 +81,9 @@ class ProblemRun {
   bool is_given(const Candidate& candidate) const;
   bool may_win(const EntrantFacts& entrant) const;
   bool has_possible_winner() const;
+  void take_step();
+  void append(std::span<const Entry> entries);
+  void note_time(TimeUse before);
   void fulfil(const Want& want);
   void compile_ahead(std::span<const Candidate> candidates);
   bool ask_more(size_t max_count);
@@ -144,6 +147,9 @@ class ProblemRun {
   CandidateHistory history_;
   RaceTimes race_times_;
   std::set<std::string> tried_;
+  // Records of admissions, until something else is written or waited for, at the latest to the end of a step: each
+  // write waits for the disk, and the device for it.
+  std::vector<Entry> put_off_;
   Slot baseline_ = 0;
   uint64_t num_admission_launches_ = 0;
   double ready_at_s_ = 0, step_began_s_ = 0;

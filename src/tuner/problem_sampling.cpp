@@ -112,11 +112,13 @@ void ProblemRun::await_fresh_worker() {
 
 void ProblemRun::renew_worker() {
   const double began_s = step_began_s_ = context_.clock.now_s();
+  const TimeUse before = context_.executor.workers().time;
   cut_unless_fits(context_.recycle_s);
   if (cut_) return;
   context_.epoch = recycle(context_.executor, context_.tick).epoch;
   context_.recycle_s = context_.clock.now_s() - began_s;
   result_.seconds += context_.recycle_s;
+  note_time(before);
 }
 
 void ProblemRun::withdraw_failed(const std::vector<std::pair<Slot, Outcome>>& failed) {
@@ -124,7 +126,7 @@ void ProblemRun::withdraw_failed(const std::vector<std::pair<Slot, Outcome>>& fa
     const auto found = entrants_.find(slot);
     if (found == entrants_.end()) continue;
     const Entry record = record_of(found->second, Stage::verify, outcome);
-    context_.journal.append({&record, 1});
+    append({&record, 1});
     history_.set_verified(found->second.candidate, found->second.binaries, outcome);
     note_failure(found->second.candidate, outcome, trial_of(found->second));
     withdraw(slot);

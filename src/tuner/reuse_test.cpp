@@ -18,13 +18,15 @@ namespace {
 
 class Reuse : public testing::Test {
  protected:
-  TuneResult run(Journal& journal) {
+  TuneResult run(Journal& journal, const std::vector<Ban>& bans = {}) {
     const auto problem = Problem::parse("gemm_a16w16 m=16 n=16 k=32 dtype=fp32");
     LocalExecutor executor(device_, registry());
     TestClock clock;
     SilentObserver observer;
     const std::atomic<bool> interrupted = false;
-    return Tuner(executor, journal, {}, clock)
+    TunerOptions options;
+    options.bans = std::make_shared<const BanList>(bans);
+    return Tuner(executor, journal, options, clock)
         .run({{.problem = op_of(problem).normalise(problem, {})}}, observer, interrupted)
         .front();
   }
@@ -115,6 +117,30 @@ TEST_F(Reuse, ADecisionIsMadeAgainAfterAPardonOfACandidateThatFailed) {
   EXPECT_EQ(pardon(device_.info().key(), {"other.gemm", "1", {}}), Ending::reused);
   EXPECT_EQ(pardon(device_.info().key(), failed), Ending::decided);
   EXPECT_EQ(run(*left).ending, Ending::reused) << "the newer decision stands";
+}
+
+TEST_F(Reuse, ADecisionForWhatIsBannedSinceIsMadeAgainAndOnceMoreWithoutTheBan) {
+  const auto journal = open_memory_journal();
+  const Candidate winner = run(*journal).decision->winner;
+  const Ban ban{winner.name(), "", "", "wrong"};
+  const TuneResult banned = run(*journal, {ban});
+  ASSERT_EQ(banned.ending, Ending::decided) << banned.reason;
+  EXPECT_NE(banned.decision->winner, winner);
+  for (const Finalist& finalist : banned.decision->finalists) EXPECT_NE(finalist.candidate, winner);
+  EXPECT_EQ(run(*journal, {ban}).ending, Ending::reused);
+  const auto append = [&](Ban changed, bool lifted) {
+    const Entry entry = BanChange{std::move(changed), "me@here", lifted};
+    journal->append({&entry, 1});
+  };
+  append(ban, false);
+  append({winner.name(), "", "gemm_a16w16 m=1 n=1 k=1", "wrong"}, true);
+  append({"other.gemm@1:x=1", "", "", "wrong"}, true);
+  EXPECT_EQ(run(*journal, {ban}).ending, Ending::reused) << "no lifted ban kept a candidate from this problem";
+  append(ban, true);
+  const TuneResult again = run(*journal);
+  ASSERT_EQ(again.ending, Ending::decided) << again.reason;
+  EXPECT_EQ(again.decision->winner, winner);
+  EXPECT_EQ(run(*journal).ending, Ending::reused);
 }
 
 TEST_F(Reuse, ADecisionIsMadeAgainUnderLongerDeadlinesThanACandidateHad) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <cstddef>
+#include <string>
 
+#include "core/device_info.h"
 #include "search/contest.h"
 #include "tuner/tune_result.h"
 
@@ -16,6 +18,10 @@ class TuneObserver {
   virtual void compiling(const Problem&, size_t /*num_candidates*/) {}
   /// Called once per problem, in the order in which they end.
   virtual void finished(const TuneResult& result) = 0;
+  /// Called when a device has no more work, with what the time of its worker went to since the run began.
+  virtual void device_ended(const TimeUse&) {}
+  /// Called when one of several devices was lost; the others take what it had open. `why`: what its last worker said.
+  virtual void device_lost(const DeviceInfo&, const std::string& /*why*/) {}
   /// Called at least once a second while the run lasts, also while references are computed or compilers run; often more
   /// frequently. For what changes with time: a display, a lease to renew, which should last several seconds. With
   /// candidates in this process (LocalExecutor, `--isolation none`) it is called between their steps, because nothing
@@ -34,6 +40,8 @@ class ProgressObserver final : public TuneObserver {
   }
   void compiling(const Problem& problem, size_t num_candidates) override { inner_.compiling(problem, num_candidates); }
   void finished(const TuneResult&) override {}
+  void device_ended(const TimeUse& time) override { inner_.device_ended(time); }
+  void device_lost(const DeviceInfo& device, const std::string& why) override { inner_.device_lost(device, why); }
   void tick() override { inner_.tick(); }
 
  private:

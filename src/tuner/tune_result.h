@@ -11,6 +11,7 @@
 #include "core/candidate.h"
 #include "core/outcome.h"
 #include "core/record.h"
+#include "core/time_use.h"
 
 namespace attune {
 
@@ -44,6 +45,7 @@ struct TuneResult {
   /// Limits that solvers' searches met, each a sentence after the solver's id.
   std::vector<std::string> remarks;
   double seconds = 0;
+  TimeUse time;       ///< What they went to.
   Versions versions;  ///< Versions of the solvers that took part.
 };
 

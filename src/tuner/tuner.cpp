@@ -134,6 +134,8 @@ class DeviceRun {
     if (!task) return false;
     active_.push_back({task->id, std::make_unique<ProblemRun>(context_, task->id, task->item),
                        shares * expected_cost_s(task->item.problem, context_.executor.device())});
+    if (auto next = source_.upcoming())
+      context_.executor.prefetch({0, *std::move(next), context_.options.protocol, {}});
     return true;
   }
 
@@ -157,7 +159,9 @@ class DeviceRun {
     if (!context_.options.before_measuring) return;
     const double before_s = context_.clock.now_s();
     std::call_once(has_begun_, context_.options.before_measuring, context_.tick);
-    began_s_ += context_.clock.now_s() - before_s;
+    const double waited_s = context_.clock.now_s() - before_s;
+    began_s_ += waited_s;
+    context_.paused_s += waited_s;
   }
 
   void step(Active& active) {
@@ -216,7 +220,9 @@ class DeviceRun {
     for (const Active& one : active_) {
       if (one.run->next_part() == nullptr) ready_s = std::min(ready_s, one.run->ready_at_s());
     }
-    context_.clock.sleep_s(std::clamp(std::min(ready_s - context_.clock.now_s(), left_s()), 0.0, kMaxSleepS));
+    const double now_s = context_.clock.now_s();
+    context_.clock.sleep_s(std::clamp(std::min(ready_s - now_s, left_s()), 0.0, kMaxSleepS));
+    context_.paused_s += context_.clock.now_s() - now_s;
   }
 
   TuningContext& context_;
@@ -272,6 +278,14 @@ class SharedObserver final : public TuneObserver {
   void finished(const TuneResult& result) override {
     const Lock lock(mutex_);
     inner_.finished(result);
+  }
+  void device_ended(const TimeUse& time) override {
+    const Lock lock(mutex_);
+    inner_.device_ended(time);
+  }
+  void device_lost(const DeviceInfo& device, const std::string& why) override {
+    const Lock lock(mutex_);
+    inner_.device_lost(device, why);
   }
   void tick() override {
     const Lock lock(mutex_);
@@ -350,15 +364,22 @@ Tuner::RunEnd Tuner::run_devices(WorkSource& source, TuneObserver& observer, con
       compiling.emplace(device.executor, *device.kernels);
     Executor& executor = compiling ? *compiling : device.executor;
     TuningContext context = context_of(device, executor, shared, [&] { return interrupted || stop; });
+    const double began_s = clock_.now_s();
     DeviceRun device_run(context, common);
     try {
       endings[number] = device_run.run();
     } catch (const Error& error) {
       failures[number] = {std::current_exception(), error.code() == ErrorCode::device};
       device_run.give_back();
+      if (failures[number].device && devices_.size() > 1) shared.device_lost(executor.device(), error.what());
     } catch (...) {
       failures[number] = {std::current_exception(), false};
     }
+    // What came behind the last answer, or has no clock of its own.
+    context.time[Activity::wait].wall_s += std::max(0.0, clock_.now_s() - began_s - context.time.wall_s());
+    context.time.take_from_wait(Activity::pause, context.paused_s);
+    context.time.take_from_wait(Activity::compile, context.compiling_s);
+    shared.device_ended(context.time);
     if (failures[number].error && !failures[number].device) stop = true;
   };
   // The last device is run on the caller's thread, so a run on one device starts no other thread.

@@ -77,7 +77,11 @@ class Counting final : public TuneObserver {
  public:
   void progress(const Problem&, Phase, size_t) override {}
   void finished(const TuneResult&) override { ++num_finished; }
+  void device_lost(const DeviceInfo& device, const std::string& why) override {
+    lost.push_back(fmt::format("{}: {}", device.id, why));
+  }
   size_t num_finished = 0;
+  std::vector<std::string> lost;
 };
 
 class TunerOnSeveralDevices : public testing::Test {
@@ -163,8 +167,9 @@ TEST_F(TunerOnSeveralDevices, EntriesNameTheDeviceThatMeasured) {
 }
 
 TEST_F(TunerOnSeveralDevices, TheProblemsOfALostDeviceGoToTheOther) {
-  FailingExecutor lost(2, ErrorCode::device), healthy(kNever, ErrorCode::device);
+  FailingExecutor lost(2, ErrorCode::device, "fake:1"), healthy(kNever, ErrorCode::device);
   expect_all_decided(run(lost, healthy));
+  EXPECT_THAT(observer_.lost, testing::ElementsAre("fake:1: planted loss"));
 }
 
 TEST_F(TunerOnSeveralDevices, ALossOfAllEndsTheRun) {

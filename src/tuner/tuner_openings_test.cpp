@@ -33,9 +33,11 @@ class WatchedExecutor final : public Executor {
   std::optional<Answer> take() override { return inner_.take(); }
   void close(ProblemId id) override { inner_.close(id); }
   void drop(Slot slot) override { inner_.drop(slot); }
+  void prefetch(request::Open open) override { prefetched.push_back(open.problem.integer("m")); }
   void abort() override { inner_.abort(); }
 
   std::function<void()> at_recycle;
+  std::vector<int64_t> prefetched;
   size_t num_recycles = 0, num_admissions = 0, num_turns = 0;
 
  private:
@@ -90,6 +92,11 @@ TEST_F(TunerOpenings, ARecycleServesBothOpenProblemsAndCostsNeitherItsFinal) {
   EXPECT_LT(executor_.num_recycles, 4u * 3) << "some serve two problems";
   EXPECT_GE(executor_.num_recycles, 4u);
   EXPECT_LT(executor_.num_turns, 5 * turns_alone) << "nothing is measured again for another problem's worker";
+}
+
+TEST_F(TunerOpenings, TheExecutorIsToldWhichProblemComesNextWheneverOneBegins) {
+  run({item(16), item(17), item(18)});
+  EXPECT_EQ(executor_.prefetched, (std::vector<int64_t>{17, 18}));
 }
 
 TEST_F(TunerOpenings, AConfirmWhosePauseABudgetCutSaysSo) {

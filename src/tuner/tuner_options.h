@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/ban.h"
 #include "core/record.h"
 #include "device/device_kind.h"
 #include "measure/executor.h"
@@ -29,7 +30,8 @@ struct TunerOptions {
   uint32_t warmup = 5, iters = 101;
   std::vector<std::string> libraries;  ///< First parts of solver ids (`onednn`); empty: all solvers.
   bool split_k = true;                 ///< If false, candidates whose config has split_k > 1 are excluded.
-  bool retune = false;                 ///< If true, results in the journal are ignored.
+  std::shared_ptr<const BanList> bans = std::make_shared<const BanList>();  ///< Candidates that are never tried.
+  bool retune = false;  ///< If true, results in the journal are ignored.
   /// With `retune`: results behind this entry of the journal (Stamp::id) count, as the run's own of an earlier call.
   int64_t own_after = std::numeric_limits<int64_t>::max();
   /// Whether compilers run while candidates are measured (DeviceKind). Strategies are then asked ahead of what is

@@ -48,7 +48,10 @@ struct TuningContext {
   std::map<std::string, PartResult> parts;  ///< By the part's key.
   /// Ids of parts in the executor, counted down from an id that no source of work gives out.
   ProblemId next_part = ~ProblemId{0} - 1;
-  LookAhead look_ahead;                ///< From the problems so far.
+  LookAhead look_ahead;  ///< From the problems so far.
+  TimeUse time;          ///< What the steps of all problems took, and what came between them.
+  /// Time that the tuner let its worker wait, as far as no answer of the executor has said that it waited.
+  double paused_s = 0, compiling_s = 0;
   std::map<std::string, Costs> costs;  ///< Costs of one candidate, by solver, in the last problem that it took part in.
 };
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <optional>
 
+#include "attune/problem.h"
 #include "core/turn.h"
 #include "tuner/tune_result.h"
 #include "tuner/work_item.h"
@@ -22,6 +23,9 @@ class WorkSource {
   /// Returns a problem that no device has; nothing when none waits. The device answers with done() or give_back(),
   /// once.
   virtual std::optional<Task> take() = 0;
+  /// The problem that take() would give out now, so that its candidates are listed ahead; a guess, or nothing where it
+  /// is not known. Another device may get it.
+  virtual std::optional<Problem> upcoming() { return std::nullopt; }
   /// Takes the result of a problem; Ending::cut if the run ended first or the problem is lost.
   virtual void done(ProblemId id, const TuneResult& result) = 0;
   /// Takes a problem back whose device was lost: another one may take it.

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <bit>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -42,10 +43,6 @@ Problem problem_from(const json& value) {
   const auto key = text_from(value);
   return key.empty() ? Problem() : Problem::parse(key);
 }
-
-/// The space's JSON text, parsed into a value, so that its nesting is bounded with the rest.
-json json_of(const SearchSpace& space) { return json::parse(space.to_json()); }
-SearchSpace space_from(const json& value) { return SearchSpace::from_json(value.dump()); }
 
 json json_of(const Binary& binary) {
   return {{"arch", binary.arch},     {"recipe", binary.recipe},      {"toolchain", binary.toolchain},
@@ -89,6 +86,24 @@ json packed(const std::vector<Sample>& samples) {
   return bytes;
 }
 
+json packed(const TimeUse& time) {
+  std::string bytes;
+  for (const TimeUse::Share& share : time.shares) append(bytes, share.wall_s, share.busy_s);
+  return bytes;
+}
+TimeUse time_from(const json& value) {
+  std::string_view bytes = value.get_ref<const std::string&>();
+  TimeUse time;
+  if (bytes.size() != kNumActivities * 2 * sizeof(double))
+    fail(ErrorCode::invalid_input, "the time of a worker has {} bytes", bytes.size());
+  for (TimeUse::Share& share : time.shares) share = {taken<double>(bytes), taken<double>(bytes)};
+  for (const TimeUse::Share& share : time.shares) {
+    if (!std::isfinite(share.wall_s) || !std::isfinite(share.busy_s))
+      fail(ErrorCode::invalid_input, "the time of a worker is not a number");
+  }
+  return time;
+}
+
 /// `read` consumes the bytes of one item and returns the item.
 template <typename Read>
 auto unpacked(const json& value, size_t item_bytes, Read read) {
@@ -115,6 +130,36 @@ std::vector<Sample> samples_from(const json& value) {
   return unpacked(value, kSampleBytes, [](std::string_view& bytes) {
     return Sample{taken<float>(bytes), taken<float>(bytes), taken<uint32_t>(bytes), taken<uint8_t>(bytes) != 0};
   });
+}
+
+/// A library's list of configs has a million codes. Other spaces are their JSON text, parsed into a value, so that its
+/// nesting is bounded with the rest.
+json json_of(const SearchSpace& space) {
+  if (!space.is_listed() || !space.rules().empty()) return json::parse(space.to_json());
+  json columns = json::array();
+  for (const ConfigTable::Column& column : space.table().columns()) {
+    json values = json::array();
+    for (const Value& one : column.values)
+      values.push_back(std::visit([](const auto& held) { return json(held); }, one));
+    std::string codes;
+    codes.reserve(column.codes.size() * sizeof(uint32_t));
+    for (const uint32_t code : column.codes) append(codes, code);
+    columns.push_back({{"name", column.name}, {"values", std::move(values)}, {"codes", std::move(codes)}});
+  }
+  return {{"rows", space.table().size()}, {"columns", std::move(columns)}};
+}
+SearchSpace space_from(const json& value) {
+  if (!value.contains("rows")) return SearchSpace::from_json(value.dump());
+  std::vector<ConfigTable::Column> columns;
+  for (const json& one : value.at("columns")) {
+    ConfigTable::Column column{.name = text_from(one.at("name")), .values = {}, .codes = {}};
+    for (const json& held : one.at("values"))
+      column.values.push_back(held.is_string() ? Value(text_from(held)) : Value(int64_from(held)));
+    column.codes =
+        unpacked(one.at("codes"), sizeof(uint32_t), [](std::string_view& bytes) { return taken<uint32_t>(bytes); });
+    columns.push_back(std::move(column));
+  }
+  return SearchSpace::listed(ConfigTable(uint64_from(value.at("rows")), std::move(columns)));
 }
 
 /// The keys of problems or configs.
@@ -240,7 +285,8 @@ json json_of(const OpenAnswer& opened) {
           {"id", opened.problem},
           {"refused", opened.refused},
           {"busy", opened.busy},
-          {"contenders", json_of(opened.contenders)}};
+          {"contenders", json_of(opened.contenders)},
+          {"time", packed(opened.time)}};
 }
 json json_of(const AdmitAnswer& admitted) {
   return {{"type", "admitted"},
@@ -253,7 +299,8 @@ json json_of(const AdmitAnswer& admitted) {
           {"corrupted", admitted.corrupted},
           {"states", text(admitted.states)},
           {"output", admitted.output},
-          {"timing", name(admitted.timing)}};
+          {"timing", name(admitted.timing)},
+          {"time", packed(admitted.time)}};
 }
 json json_of(const SampleAnswer& sampled) {
   return {{"type", "sampled"},
@@ -263,7 +310,8 @@ json json_of(const SampleAnswer& sampled) {
           {"samples", packed(sampled.samples)},
           {"launches", sampled.launches},
           {"dropped", sampled.dropped},
-          {"failed", json_of(sampled.failed)}};
+          {"failed", json_of(sampled.failed)},
+          {"time", packed(sampled.time)}};
 }
 
 WorkerRequest request_of(const json& value) {
@@ -295,24 +343,34 @@ Reply answer_of(const json& value) {
   if (type == "done") return reply::Completion{};
   if (type == "failed") return reply::Failure{error_code_from(value.at("code")), text_from(value.at("message"))};
   if (type == "opened") {
-    return OpenAnswer{uint32_from(value.at("id")), text_from(value.at("refused")), value.at("busy").get<bool>(),
-                      list_from(value.at("contenders"), contender_from)};
+    return OpenAnswer{.problem = uint32_from(value.at("id")),
+                      .refused = text_from(value.at("refused")),
+                      .busy = value.at("busy").get<bool>(),
+                      .contenders = list_from(value.at("contenders"), contender_from),
+                      .time = time_from(value.at("time"))};
   }
   if (type == "admitted") {
-    return AdmitAnswer{uint32_from(value.at("slot")),           outcome_from(value.at("verified")),
-                       uint32_from(value.at("batch")),          uint64_from(value.at("workspace_bytes")),
-                       uint64_from(value.at("rotation_bytes")), uint64_from(value.at("launches")),
-                       value.at("corrupted").get<bool>(),       parse_requirement(text_from(value.at("states"))),
-                       text_from(value.at("output")),           timing_from(value.at("timing"))};
+    return AdmitAnswer{uint32_from(value.at("slot")),
+                       outcome_from(value.at("verified")),
+                       uint32_from(value.at("batch")),
+                       uint64_from(value.at("workspace_bytes")),
+                       uint64_from(value.at("rotation_bytes")),
+                       uint64_from(value.at("launches")),
+                       value.at("corrupted").get<bool>(),
+                       parse_requirement(text_from(value.at("states"))),
+                       text_from(value.at("output")),
+                       timing_from(value.at("timing")),
+                       time_from(value.at("time"))};
   }
   if (type == "sampled") {
-    return SampleAnswer{uint32_from(value.at("epoch")),
-                        value.at("interrupted").get<bool>(),
-                        turns_from(value.at("turns")),
-                        samples_from(value.at("samples")),
-                        uint64_from(value.at("launches")),
-                        uint32_from(value.at("dropped")),
-                        list_from(value.at("failed"), failed_from)};
+    return SampleAnswer{.epoch = uint32_from(value.at("epoch")),
+                        .interrupted = value.at("interrupted").get<bool>(),
+                        .turns = turns_from(value.at("turns")),
+                        .samples = samples_from(value.at("samples")),
+                        .launches = uint64_from(value.at("launches")),
+                        .dropped = uint32_from(value.at("dropped")),
+                        .failed = list_from(value.at("failed"), failed_from),
+                        .time = time_from(value.at("time"))};
   }
   fail(ErrorCode::invalid_input, "unknown type of answer: '{}'", shown(type));
 }

@@ -110,6 +110,12 @@ std::vector<WorkerRequest> requests() {
           request::Sample{turns()}};
 }
 
+TimeUse time_use() {
+  TimeUse time;
+  for (size_t i = 0; i < kNumActivities; ++i) time.shares[i] = {1.5 + static_cast<double>(i), -1e-300};
+  return time;
+}
+
 std::vector<Reply> answers() {
   std::vector<Reply> all = {
       reply::Ready{device(), ""},
@@ -121,6 +127,9 @@ std::vector<Reply> answers() {
       AdmitAnswer{},
       AdmitAnswer{~0u, outcome(), ~0u, Of<uint64_t>::max(), Of<uint64_t>::max() - 1, Of<uint64_t>::max() - 2},
       AdmitAnswer{.slot = 1, .verified = {}, .timing = Timing::graph},
+      AdmitAnswer{.slot = 1, .time = time_use()},
+      OpenAnswer{.time = time_use()},
+      SampleAnswer{.time = time_use()},
       SampleAnswer{},
       SampleAnswer{
           ~0u, true, turns(), outcome().measurement->samples, Of<uint64_t>::max(), ~0u, {{5, outcome()}, {~0u, {}}}}};
@@ -222,6 +231,8 @@ TEST(Messages, NumbersThatDoNotFitAreRefused) {
               HasSubstr("a limit"));
   EXPECT_THAT(refusal_with(sample, "/schedule", schedule.substr(0, 20) + '\3'), HasSubstr("the timing of a turn"));
   EXPECT_THAT(refusal_with(Reply(SampleAnswer{}), "/samples", "x"), HasSubstr("items of 13 bytes"));
+  EXPECT_THAT(refusal_with(Reply(AdmitAnswer{}), "/time", std::string(255, '\0')), HasSubstr("has 255 bytes"));
+  EXPECT_THAT(refusal_with(Reply(AdmitAnswer{}), "/time", std::string(256, '\xff')), HasSubstr("is not a number"));
   EXPECT_THAT(refusal_with(WorkerRequest(request::Drop{}), "/slot", -1), HasSubstr("from 0 to 2^64 - 1, got -1"));
   EXPECT_THAT(refusal_with(WorkerRequest(request::Drop{}), "/slot", uint64_t{1} << 32), HasSubstr("got 4294967296"));
   EXPECT_NE(refusal_with(WorkerRequest(request::Drop{}), "/slot", 1.5), "");

@@ -26,6 +26,10 @@ Outcome unattributed(const Outcome& outcome) {
   return {.status = Status::device_lost, .detail = "no candidate is to blame: " + outcome.detail};
 }
 
+double seconds_between(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
 template <typename Wanted>
 const Wanted* as(const WorkerRequest& request) {
   return std::get_if<Wanted>(&request);
@@ -48,13 +52,16 @@ WorkerExecutor::WorkerExecutor(WorkerOptions options) : options_(std::move(optio
   try {
     start();
   } catch (const StopRequest&) {
-    fail(ErrorCode::unavailable, "stopped before a worker started on {}", options_.device);
+    fail(ErrorCode::unavailable, "stopped before a worker started on {}", users_name(options_));
   }
 }
 WorkerExecutor::~WorkerExecutor() = default;
 
-std::vector<pid_t> WorkerExecutor::processes() const {
-  return worker_ ? std::vector<pid_t>{worker_->pid()} : std::vector<pid_t>{};
+Workers WorkerExecutor::workers() {
+  Workers all{.processes = {}, .time = time_};
+  if (worker_) all.processes.push_back(worker_->pid());
+  if (spare_) all.processes.push_back(spare_->pid());
+  return all;
 }
 
 void WorkerExecutor::begin(Request request) {
@@ -82,9 +89,12 @@ void WorkerExecutor::drop(Slot slot) {
 }
 
 std::optional<Answer> WorkerExecutor::take() {
+  poll_set_.wake_in(std::nullopt);
   try {
+    serve_spare();
     while (!requests_.empty() && answer_first()) continue;
     if (requests_.empty() && if_aborted_ && std::holds_alternative<RecycleAnswer>(*if_aborted_)) {
+      if (worker_) time_[Activity::wait].wall_s += seconds_between(told_at_, Clock::now());
       replace();
       restore();  // A death in it is treated like any other.
       answer_ = RecycleAnswer{};
@@ -96,7 +106,7 @@ std::optional<Answer> WorkerExecutor::take() {
     answer_.reset();
     throw;
   }
-  if (!asked_) poll_set_.wake_in(std::nullopt);
+  poll_set_.wake_in(std::nullopt);
   if (!answer_) return std::nullopt;
   if_aborted_.reset();
   if (auto* recycled = std::get_if<RecycleAnswer>(&*answer_)) recycled->epoch = epoch_;
@@ -113,6 +123,10 @@ bool WorkerExecutor::answer_first() {
     answer_ = if_aborted_;
     if (const Outcome* why = problems_.why_lost(admit->id)) std::get<AdmitAnswer>(*answer_).verified = *why;
   } else {
+    if (!asked_ && waits_for_spare(request)) {
+      if (!waits_since_) waits_since_ = Clock::now();
+      return false;
+    }
     if (!asked_) send(request);
     auto event = worker_->take();
     if (!event) return false;
@@ -122,8 +136,7 @@ bool WorkerExecutor::answer_first() {
       settled = handle_death(request, *death);
       recoveries_.push_back(std::chrono::duration_cast<Milliseconds>(Clock::now() - began));
     } else {
-      settle(request, std::get<Reply>(*event));
-      settled = true;
+      settled = settle(request, std::get<Reply>(*event));
     }
   }
   if (!settled) return true;
@@ -137,6 +150,8 @@ void WorkerExecutor::abort() {
   problems_ = {};
   requests_.clear();
   asked_ = false;
+  expected_.reset();
+  waits_since_.reset();
   num_deaths_of_request_ = 0;
   if (if_aborted_) answer_ = std::exchange(if_aborted_, std::nullopt);
   poll_set_.wake_in(Milliseconds(0));
@@ -155,15 +170,54 @@ void WorkerExecutor::send(const WorkerRequest& request) {
     if (const auto death = bring_back()) record_death(*death);
   }
   if (!worker_) restore();
-  worker_->ask(request, longest_step(request));
+  waited_s_ = waits_since_ ? seconds_between(*std::exchange(waits_since_, std::nullopt), Clock::now()) : 0;
+  ask(request);
   asked_ = true;
+  if (admit != nullptr && is_told_ahead_) start_spare();
+}
+
+/// Asks the worker. A problem whose candidates are listed already is opened without them.
+void WorkerExecutor::ask(const WorkerRequest& request) {
+  const auto* open = as<request::Open>(request);
+  if (open != nullptr && expected_ && expected_->problem == open->problem) expected_.reset();
+  is_limited_ = open != nullptr && !open->candidates && listing_ && listing_->problem == open->problem;
+  if (!is_limited_) return worker_->ask(request, longest_step(request));
+  request::Open limited = *open;
+  limited.candidates.emplace();
+  worker_->ask(limited, longest_step(request));
 }
 
 /// The next request starts a fresh worker.
 void WorkerExecutor::replace() {
-  worker_.reset();
+  set_worker(nullptr);
   isolated_problem_.reset();
   ++epoch_;
+}
+
+/// The process of the last worker ends first.
+void WorkerExecutor::set_worker(std::unique_ptr<WorkerProcess> worker) {
+  if (worker_) poll_set_.forget(worker_->descriptor());
+  worker_.reset();
+  worker_ = std::move(worker);
+  if (worker_) poll_set_.watch(worker_->descriptor());
+}
+
+/// Takes from an answer what it says of the worker's time. What that did before it took over is nobody's.
+void WorkerExecutor::note_time(Reply& reply) {
+  std::visit(
+      [this](auto& answer) {
+        if constexpr (requires { answer.time; }) {
+          TimeUse time = std::exchange(answer.time, {});
+          const auto now = Clock::now();
+          double& wait_s = time[Activity::wait].wall_s;
+          wait_s -= std::clamp(time.wall_s() - seconds_between(told_at_, now), 0.0, wait_s);
+          const bool is_open = std::is_same_v<decltype(answer), OpenAnswer&>;
+          time.take_from_wait(is_open ? Activity::list : Activity::start, std::exchange(waited_s_, 0));
+          time_ += time;
+          told_at_ = now;
+        }
+      },
+      reply);
 }
 
 /// Throws StopRequest.
@@ -177,8 +231,10 @@ WorkerProcess::Event WorkerExecutor::exchange(const WorkerRequest& request) {
   worker_->ask(request, longest_step(request));
   for (;;) {
     throw_if_stopped();
+    serve_spare();
     if (auto event = worker_->take()) {
       if (auto death = death_of(request, *event)) return *std::move(death);
+      note_time(std::get<Reply>(*event));
       return *std::move(event);
     }
     poll_set_.wait(kLook);
@@ -198,12 +254,22 @@ Milliseconds WorkerExecutor::longest_step(const WorkerRequest& request) const {
 }
 
 void WorkerExecutor::start() {
+  const auto began = Clock::now();
+  if (!take_over_from_spare()) start_fresh();
+  num_admissions_ = 0;
+  told_at_ = Clock::now();
+  time_[Activity::start].wall_s += seconds_between(began, told_at_);
+  // Beside what is prepared again now; later it would delay samples.
+  if (!problems_.all().empty()) start_spare();
+}
+
+void WorkerExecutor::start_fresh() {
   std::string why;
   int num_failed_probes = 0;
   for (int i = 0; i < kStarts; ++i) {
-    worker_.reset();
-    worker_ = std::make_unique<WorkerProcess>(options_, poll_set_);
-    auto event = exchange(request::Hello{options_.device, options_.build, options_.cores, skipped_});
+    set_worker(nullptr);
+    set_worker(std::make_unique<WorkerProcess>(options_));
+    auto event = exchange(hello());
     if (const auto* death = std::get_if<Death>(&event)) {
       why = death->outcome.detail;
       continue;
@@ -212,10 +278,9 @@ void WorkerExecutor::start() {
     if (const auto* failed = std::get_if<reply::Failure>(&answer)) {
       // A probe that fails may be an earlier worker's doing, whose context still ends.
       if (failed->code != ErrorCode::device || ++num_failed_probes == kMaxFailedProbes)
-        fail(failed->code, "{}", failed->message);
+        fail(failed->code, "{}", in_users_words(failed->message, options_));
       continue;
     }
-    num_admissions_ = 0;
     // The facts of the first worker stay valid: a second measurement of the bandwidth must not change keys or rules.
     if (device_.id.empty()) {
       device_ = std::get<reply::Ready>(std::move(answer)).device;
@@ -223,8 +288,8 @@ void WorkerExecutor::start() {
     }
     return;
   }
-  worker_.reset();
-  fail(ErrorCode::device, "no worker starts on {}: {}", options_.device, why);
+  set_worker(nullptr);
+  fail(ErrorCode::device, "no worker starts on {}: {}", users_name(options_), why);
 }
 
 /// Starts a worker and restores everything that was open and admitted, except candidates that kill it again.
@@ -281,10 +346,12 @@ bool WorkerExecutor::record_death(const Death& death, bool sampled) {
   replace();
   ++num_deaths_;
   if (death.blamed == 0 || !problems_.blame(death.blamed)) return false;
-  if (death.blamed >= kLibrarySlots)
+  if (death.blamed >= kLibrarySlots) {
     skipped_.emplace(death.blamed - kLibrarySlots, "its worker died twice while opening it: " + death.outcome.detail);
-  else if (!sampled)
+    end_spare();  // It does not know.
+  } else if (!sampled) {
     problems_.disqualify(death.blamed, death.outcome);
+  }
   return true;
 }
 
@@ -327,11 +394,12 @@ std::optional<Death> WorkerExecutor::take_turns_alone(Slot slot, const std::vect
   return std::nullopt;
 }
 
-void WorkerExecutor::settle(const WorkerRequest& request, Reply& reply) {
+/// False if the request must be made again.
+bool WorkerExecutor::settle(const WorkerRequest& request, Reply& reply) {
+  note_time(reply);
   forget(request);
   if (auto* opened = std::get_if<OpenAnswer>(&reply)) {
-    if (opened->refused.empty() && !opened->busy) problems_.open(std::get<request::Open>(request));
-    answer_ = std::move(*opened);
+    if (!settle_opened(std::get<request::Open>(request), *opened)) return false;
   } else if (auto* admitted = std::get_if<AdmitAnswer>(&reply)) {
     ++num_admissions_;
     const auto& admit = std::get<request::Admit>(request);
@@ -350,6 +418,22 @@ void WorkerExecutor::settle(const WorkerRequest& request, Reply& reply) {
   // the next time.
   const bool has_run = as<request::Admit>(request) || as<request::Sample>(request);
   if (has_run && options_.strays != nullptr) options_.strays->kill();
+  return true;
+}
+
+bool WorkerExecutor::settle_opened(const request::Open& open, OpenAnswer& opened) {
+  const bool is_open = opened.refused.empty() && !opened.busy;
+  if (is_open && is_limited_) {
+    const bool agrees = complete(opened, *listing_);
+    listing_.reset();
+    if (!agrees) {
+      requests_.push_front(request::Close{open.id});
+      return false;
+    }
+  }
+  if (is_open) problems_.open(open);
+  answer_ = std::move(opened);
+  return true;
 }
 
 /// Returns true if a death settles the request; if false, it is sent again.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <chrono>
 #include <deque>
 #include <map>
 #include <memory>
@@ -12,6 +13,7 @@
 #include "process/poll_set.h"
 #include "worker/messages.h"
 #include "worker/open_problems.h"
+#include "worker/spare_worker.h"
 #include "worker/worker_process.h"
 
 namespace attune {
@@ -29,6 +31,11 @@ namespace attune {
 /// killed from outside, the candidate is cleared; one that is cleared twice leaves the contest undecided
 /// (Status::device_lost). Processes that a candidate left behind are killed after each admission and each schedule; its
 /// threads live as long as the worker.
+///
+/// With WorkerOptions::spare a second worker stands by, from the first admission after a prefetch() or the first fresh
+/// worker on: whenever a fresh worker is wanted it takes over, and another one is started beside what follows. Until
+/// then it lists the problem of prefetch(). No sample is taken while it opens the device. Its death costs nothing;
+/// after two nobody stands by any more.
 class WorkerExecutor final : public Executor {
  public:
   /// Starts the first worker. Throws device with the last message when three workers in a row fail to start; what
@@ -47,9 +54,10 @@ class WorkerExecutor final : public Executor {
   std::optional<Answer> take() override;
   void close(ProblemId id) override;
   void drop(Slot slot) override;
+  void prefetch(request::Open open) override;
   void abort() override;
   void set_tick(Tick tick) override { tick_ = std::move(tick); }
-  std::vector<pid_t> processes() const override;
+  Workers workers() override;
 
   uint32_t num_deaths() const noexcept { return num_deaths_; }
   /// Duration of the recovery from each death: until a worker was up again with everything it needed.
@@ -59,14 +67,26 @@ class WorkerExecutor final : public Executor {
   bool is_outstanding() const noexcept { return if_aborted_ || answer_; }
   bool answer_first();
   void send(const WorkerRequest& request);
-  void settle(const WorkerRequest& request, Reply& reply);
+  void ask(const WorkerRequest& request);
+  bool settle(const WorkerRequest& request, Reply& reply);
+  bool settle_opened(const request::Open& open, OpenAnswer& opened);
   void forget(const WorkerRequest& request);
 
+  void note_time(Reply& reply);
+  request::Hello hello() const { return {options_.device, options_.build, options_.cores, skipped_}; }
+  void set_worker(std::unique_ptr<WorkerProcess> worker);
   void start();
+  void start_fresh();
   void replace();
   void restore();
   void restore_for(ProblemId id);
   std::optional<Death> bring_back();
+  void start_spare();
+  void look_at_spare();
+  void serve_spare();
+  void end_spare();
+  bool take_over_from_spare();
+  bool waits_for_spare(const WorkerRequest& request) const;
   void throw_if_stopped() const;
   WorkerProcess::Event exchange(const WorkerRequest& request);
   Milliseconds longest_step(const WorkerRequest& request) const;
@@ -79,7 +99,7 @@ class WorkerExecutor final : public Executor {
   WorkerOptions options_;
   Tick tick_;
   DeviceInfo device_;
-  PollSet poll_set_;                       ///< Watches the worker while it has a request.
+  PollSet poll_set_;                       ///< Watches the workers.
   std::unique_ptr<WorkerProcess> worker_;  ///< Null after abort(), until the next request.
   uint32_t epoch_ = 0, num_deaths_ = 0, num_admissions_ = 0;
   std::vector<Milliseconds> recoveries_;
@@ -90,9 +110,21 @@ class WorkerExecutor final : public Executor {
   std::optional<Answer> if_aborted_;    ///< Answer to the outstanding request if it is aborted; empty if there is none.
   std::optional<Answer> answer_;        ///< The answer that take() returns next.
   OpenProblems problems_;
+  TimeUse time_;
+  /// When the worker said last what its time went to, or began to wait.
+  std::chrono::steady_clock::time_point told_at_;
   std::optional<ProblemId> isolated_problem_;  ///< The only problem open in the worker, during a second try.
   Slot isolated_slot_ = 0;                     ///< The slot admitted in it since.
   std::map<uint32_t, std::string> skipped_;    ///< Solvers that killed every worker that opened them, and the reason.
+  std::unique_ptr<SpareWorker> spare_;         ///< Null: nobody stands by.
+  uint32_t num_failed_spares_ = 0;
+  bool is_told_ahead_ = false;             ///< Whether somebody has called prefetch().
+  std::optional<request::Open> expected_;  ///< What the spare worker is to list next.
+  std::optional<Listing> listing_;         ///< What it listed last.
+  bool is_limited_ = false;                ///< Whether the worker was asked to open without listing.
+  /// Since when the first request waits for the spare worker.
+  std::optional<std::chrono::steady_clock::time_point> waits_since_;
+  double waited_s_ = 0;  ///< For how long it did.
 };
 
 }  // namespace attune

@@ -67,6 +67,23 @@ TEST_F(WorkerExecutorTest, AnswersWhatAnExecutorInThisProcessAnswers) {
   EXPECT_EQ(executor().num_deaths(), 0u);
 }
 
+TEST_F(WorkerExecutorTest, TellsWhatTheTimeOfAllItsWorkersWentTo) {
+  open();
+  admit(1, good_);
+  sample({1});
+  const TimeUse first = executor().workers().time;
+  EXPECT_GT(first[Activity::start].wall_s, 0);
+  EXPECT_GT(first[Activity::verify].busy_s, 0);
+  EXPECT_GT(first[Activity::sample].busy_s, 0);
+  std::this_thread::sleep_for(Milliseconds(20));
+  recycle();
+  const TimeUse second = executor().workers().time;
+  EXPECT_GT(second[Activity::start].wall_s, first[Activity::start].wall_s) << "a fresh worker";
+  EXPECT_GE(second[Activity::wait].wall_s, first[Activity::wait].wall_s + 0.02) << "the replaced one waited";
+  EXPECT_GT(second[Activity::first_run].busy_s, first[Activity::first_run].busy_s) << "it has the candidate again";
+  EXPECT_EQ(second[Activity::verify].busy_s, first[Activity::verify].busy_s);
+}
+
 TEST_F(WorkerExecutorTest, AnAnswerToSomethingElseIsNone) {
   options_.command.back() = "--gtest_filter=Worker.DISABLED_AnswersSomethingElse";
   executor().begin(request::Open{1, problem_, {}});
@@ -123,6 +140,23 @@ TEST_F(WorkerExecutorTest, ADeviceOnWhichTwoFreshWorkersFailTheirProbeIsLost) {
   EXPECT_EQ(admit(1, good_).verified.status, Status::ok);
 }
 
+TEST_F(WorkerExecutorTest, ADeviceThatItsWorkerSeesUnderAnotherNameIsNamedAsUsersNameIt) {
+  const std::filesystem::path broken = faults_.string() + ".broken";
+  options_.environment["ATTUNE_FAKE_BROKEN_DEVICE"] = broken;
+  options_.name = "fake:5";
+  std::ofstream{broken} << "1";
+  try {
+    open();
+    FAIL() << "no worker starts";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "fake:5 does not work: it fails its probe");
+  }
+  std::filesystem::remove(broken);
+  plant({{bad_, "breaks_device", "run", "always"}});
+  open();
+  EXPECT_THAT(admit(2, bad_).verified.detail, testing::HasSubstr("fake:5 stopped working"));
+}
+
 TEST_F(WorkerExecutorTest, ACandidateThatHangsIsEndedAtItsDeadline) {
   plant({{bad_, "sleep", "run", "always"}, {other_, "stop", "prepare", "always"}});
   open();
@@ -135,12 +169,12 @@ TEST_F(WorkerExecutorTest, AWorkerWhoseMemoryWasWrittenToIsReplaced) {
   plant({{bad_, "scribble_inputs", "run", "always"}});
   open();
   admit(1, good_);
-  const pid_t before = executor().processes().front();
+  const pid_t before = executor().workers().processes.front();
   const auto corrupting = admit(2, bad_);
   EXPECT_EQ(corrupting.verified.status, Status::wrong_result);
   EXPECT_TRUE(corrupting.corrupted);
   EXPECT_EQ(sample({1}).samples.size(), 3u);
-  EXPECT_NE(executor().processes().front(), before);
+  EXPECT_NE(executor().workers().processes.front(), before);
   EXPECT_EQ(executor().num_deaths(), 0u) << "nobody died";
 }
 
@@ -149,10 +183,10 @@ TEST_F(WorkerExecutorTest, AnOldWorkerIsReplacedWhenNothingIsOpen) {
   open();
   admit(1, good_);
   admit(2, bad_);
-  const pid_t before = executor().processes().front();
+  const pid_t before = executor().workers().processes.front();
   executor().close(1);
   open();
-  EXPECT_NE(executor().processes().front(), before);
+  EXPECT_NE(executor().workers().processes.front(), before);
 }
 
 TEST_F(WorkerExecutorTest, ADeathInOneProblemBringsTheOtherBack) {
@@ -173,7 +207,7 @@ TEST_F(WorkerExecutorTest, AWorkerKilledFromOutsideCostsNoCandidateItsPlace) {
   open();
   admit(1, good_);
   for (int i = 0; i < 4; ++i) {
-    ::kill(executor().processes().front(), SIGKILL);
+    ::kill(executor().workers().processes.front(), SIGKILL);
     const auto sampled = sample({1});
     EXPECT_TRUE(sampled.failed.empty());
     EXPECT_EQ(sampled.samples.size(), 3u);
@@ -214,10 +248,10 @@ TEST_F(WorkerExecutorTest, OneThatWorkersAreKilledUnderAgainAndAgainIsUndecidedN
 TEST_F(WorkerExecutorTest, AStoppedWorkerIsNoticedByTheLimitOfAStep) {
   options_.longest = Milliseconds(1000);
   open();
-  const pid_t stopped = executor().processes().front();
+  const pid_t stopped = executor().workers().processes.front();
   ::kill(stopped, SIGSTOP);
   EXPECT_EQ(admit(1, good_).verified.status, Status::ok);
-  EXPECT_NE(executor().processes().front(), stopped);
+  EXPECT_NE(executor().workers().processes.front(), stopped);
   EXPECT_EQ(executor().num_deaths(), 1u);
 }
 
@@ -360,7 +394,7 @@ TEST_F(WorkerExecutorTest, AbortAnswersAtOnceAndLaterWorkFindsAFreshWorker) {
   EXPECT_EQ(std::get<AdmitAnswer>(executor().take().value()).verified.status, Status::cancelled);
   executor().close(1);
   EXPECT_FALSE(executor().take());
-  EXPECT_TRUE(executor().processes().empty());
+  EXPECT_TRUE(executor().workers().processes.empty());
   EXPECT_EQ(open().refused, "");
 }
 
@@ -371,7 +405,7 @@ TEST_F(WorkerExecutorTest, GivesUpWhatItMendsWhenAllIsToStop) {
   open();
   stop = true;
   EXPECT_EQ(admit(1, bad_).verified.status, Status::cancelled);
-  EXPECT_TRUE(executor().processes().empty());
+  EXPECT_TRUE(executor().workers().processes.empty());
   EXPECT_THROW(WorkerExecutor{options_}, Error);
 }
 
@@ -392,10 +426,10 @@ TEST_F(WorkerExecutorTest, ARecycledWorkerHasAllThatWasOpenAndNobodyIsBlamed) {
   EXPECT_TRUE(admit(2, other_).verified.ok());
   EXPECT_TRUE(admit(3, bad_).verified.ok());
   const auto before = sample({1, 2});
-  const pid_t first = executor().processes().front();
+  const pid_t first = executor().workers().processes.front();
   executor().drop(3);
   const uint32_t epoch = recycle();
-  EXPECT_NE(executor().processes().front(), first);
+  EXPECT_NE(executor().workers().processes.front(), first);
   EXPECT_GT(epoch, before.epoch);
   const auto after = sample({1, 2});
   EXPECT_EQ(after.epoch, epoch);

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -79,9 +80,9 @@ class Worker {
     executor_->skip_solvers(hello.skipped);
     return reply::Ready{device_->info(), build_};
   }
-  Reply handle(const request::Open& open) { return attune::open(executor(), open); }
-  Reply handle(const request::Admit& admit) { return attune::admit(executor(), admit); }
-  Reply handle(const request::Sample& sample) { return attune::sample(executor(), sample); }
+  Reply handle(const request::Open& open) { return with_time(attune::open(executor(), open)); }
+  Reply handle(const request::Admit& admit) { return with_time(attune::admit(executor(), admit)); }
+  Reply handle(const request::Sample& sample) { return with_time(attune::sample(executor(), sample)); }
   Reply handle(const request::Close& close) {
     executor().close(close.id);
     return reply::Completion{};
@@ -89,6 +90,14 @@ class Worker {
   Reply handle(const request::Drop& drop) {
     executor().drop(drop.slot);
     return reply::Completion{};
+  }
+
+  template <typename Answer>
+  Answer with_time(Answer answer) {
+    const TimeUse all = executor().workers().time;
+    answer.time = all;
+    answer.time -= std::exchange(told_, all);
+    return answer;
   }
 
   Executor& executor() {
@@ -102,6 +111,7 @@ class Worker {
   PageAnnouncer announcer_{kWorkerAnnouncements, kWorkerChannel};
   std::unique_ptr<Device> device_;
   std::unique_ptr<LocalExecutor> executor_;
+  TimeUse told_;  // As far as answers said it.
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <filesystem>
 #include <string_view>
 
@@ -36,7 +37,7 @@ bool is_passed_on(std::string_view name) {
 /// Whether the variable holds paths, which must be absolute because a worker has a folder of its own.
 bool names_paths(std::string_view name) {
   return name == "ATTUNE_MODULES" || name == "ATTUNE_HOME" || name == "ATTUNE_CACHE" || name == "ATTUNE_FAKE_FAULTS" ||
-         name == "LD_LIBRARY_PATH";
+         name == "ATTUNE_TORCH_OPERATORS" || name == "LD_LIBRARY_PATH";
 }
 
 /// Makes the relative ones of colon-separated paths absolute.
@@ -49,13 +50,20 @@ std::string absolute_paths(const std::string& paths) {
   return join(absolute, ":");
 }
 
+/// Share of a device's memory that the worker which stands by may take. What the tuner leaves free is more.
+constexpr double kSpareShare = 1.0 / 16;
+
 /// Has the worker see its device alone and run near it. A driver is set up for each device that a process sees, and a
 /// library may choose among them. A device that is not there is left to the worker, which says so by its name.
 void place_at_device(WorkerOptions& options) {
   const std::string id = options.device;
   const DeviceKind* const kind = find_device_kind(id);
   if (kind == nullptr) return;
-  if (const auto listed = list_devices(id); std::ranges::find(listed, id, &DeviceInfo::id) == listed.end()) return;
+  const auto listed = list_devices(id);
+  const auto info = std::ranges::find(listed, id, &DeviceInfo::id);
+  if (info == listed.end()) return;
+  options.spare = kind->idle_worker_bytes > 0 &&
+                  static_cast<double>(kind->idle_worker_bytes) <= kSpareShare * static_cast<double>(info->memory_bytes);
   if (kind->pci_address != nullptr) {
     const std::vector<int> cores = cores_near(kind->pci_address(id));
     options.cores.assign(cores.begin(), cores.end());
@@ -68,6 +76,21 @@ void place_at_device(WorkerOptions& options) {
 }
 
 }  // namespace
+
+const std::string& users_name(const WorkerOptions& options) {
+  return options.name.empty() ? options.device : options.name;
+}
+
+std::string in_users_words(std::string said, const WorkerOptions& options) {
+  const std::string &own = options.device, &known = users_name(options);
+  for (size_t at = said.find(own); at != std::string::npos; at = said.find(own, at)) {
+    const size_t end = at + own.size();
+    const bool is_longer = end < said.size() && std::isdigit(static_cast<unsigned char>(said[end])) != 0;
+    if (!is_longer) said.replace(at, own.size(), known);
+    at += is_longer ? own.size() : known.size();
+  }
+  return said;
+}
 
 std::string build_name() { return fmt::format("{}/{}", kVersion, kSolverInterface); }
 

@@ -23,6 +23,7 @@ struct WorkerOptions {
   uint64_t file_bytes = uint64_t{1} << 30;
   uint64_t open_files = 1024;
   uint32_t max_admissions = 2000;  ///< Number of admissions after which a worker is replaced.
+  bool spare = false;              ///< Whether a second worker stands by (WorkerExecutor).
   Strays* strays = nullptr;        ///< Kills processes that escaped from a worker's group; null: none are killed.
   Milliseconds start{20'000};      ///< Time allowed to start; three are tried.
   /// Called at least ten times a second while a worker starts and while its state is restored; null: never.
@@ -34,6 +35,12 @@ struct WorkerOptions {
   Milliseconds alone{2000};
   double memory_share = 0.9;  ///< Share of the free memory that a worker may use if memory_bytes is 0.
 };
+
+/// The name by which users know the worker's device.
+const std::string& users_name(const WorkerOptions& options);
+/// Returns what a worker says with that name of its device. One that sees its device alone calls it the first of its
+/// kind.
+std::string in_users_words(std::string said, const WorkerOptions& options);
 
 /// Returns the build name that a worker must share with its supervisor; a worker of another build is refused.
 std::string build_name();

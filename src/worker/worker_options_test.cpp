@@ -45,9 +45,11 @@ TEST_F(OptionsOfWorkers, MakePathsAbsolute) {
   const std::string here = std::filesystem::current_path().string();
   ::setenv("ATTUNE_HOME", "state", 1);
   ::setenv("LD_LIBRARY_PATH", "lib:/usr/lib:", 1);
+  ::setenv("ATTUNE_TORCH_OPERATORS", "kernels/attune_torch.so", 1);
   const auto environment = worker_options("fake:0", nullptr).environment;
   EXPECT_THAT(environment, Contains(Pair("ATTUNE_HOME", here + "/state")));
   EXPECT_THAT(environment, Contains(Pair("LD_LIBRARY_PATH", here + "/lib:/usr/lib:")));
+  EXPECT_THAT(environment, Contains(Pair("ATTUNE_TORCH_OPERATORS", here + "/kernels/attune_torch.so")));
 }
 
 /// A kind whose devices are made visible one by one.
@@ -60,11 +62,13 @@ const bool is_registered = [] {
              std::vector<DeviceInfo> listed;
              for (const char* id : {"hidden:2", "hidden:7"}) {
                info.id = id;
+               info.memory_bytes = int64_t{info.id == "hidden:2" ? 16 : 15} << 30;
                listed.push_back(info);
              }
              return listed;
            },
        .open = [](std::string_view, int64_t) { return std::unique_ptr<Device>(); },
+       .idle_worker_bytes = uint64_t{1} << 30,
        .visibility_variable = "HIDDEN_DEVICES",
        .visible_name =
            [](std::string_view id) { return id == "hidden:7" ? std::string() : "uuid of " + std::string(id); }});
@@ -79,6 +83,16 @@ TEST_F(OptionsOfWorkers, ShowTheWorkerItsDeviceAlone) {
   EXPECT_EQ(options.name, "hidden:2") << "of its results";
 }
 
+TEST_F(OptionsOfWorkers, NameTheDeviceAsUsersDoInWhatAWorkerSays) {
+  const WorkerOptions options = worker_options("hidden:2", nullptr);
+  EXPECT_EQ(users_name(options), "hidden:2");
+  EXPECT_EQ(in_users_words("hidden:0 stopped: hidden:0, not hidden:01 or hidden", options),
+            "hidden:2 stopped: hidden:2, not hidden:01 or hidden");
+  const WorkerOptions plain = worker_options("fake:0", nullptr);
+  EXPECT_EQ(users_name(plain), "fake:0");
+  EXPECT_EQ(in_users_words("fake:0", plain), "fake:0");
+}
+
 TEST_F(OptionsOfWorkers, HideNothingWhereNoVariableNamesTheDeviceOrItIsNotThere) {
   for (const char* device : {"hidden:7", "hidden:9", "hidden", "fake:0"}) {
     const WorkerOptions options = worker_options(device, nullptr);
@@ -86,6 +100,12 @@ TEST_F(OptionsOfWorkers, HideNothingWhereNoVariableNamesTheDeviceOrItIsNotThere)
     EXPECT_EQ(options.device, device);
     EXPECT_EQ(options.name, "");
   }
+}
+
+TEST_F(OptionsOfWorkers, ASecondWorkerStandsByWhereItsKindSaysWhatItTakesAndThatIsASmallPart) {
+  EXPECT_TRUE(worker_options("hidden:2", nullptr).spare);
+  EXPECT_FALSE(worker_options("hidden:7", nullptr).spare) << "more than a sixteenth of its memory";
+  EXPECT_FALSE(worker_options("fake:0", nullptr).spare) << "it shares a processor with what is measured";
 }
 
 }  // namespace

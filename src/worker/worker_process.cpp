@@ -71,12 +71,10 @@ ChildCommand command_of(const WorkerOptions& options, const std::filesystem::pat
 
 }  // namespace
 
-WorkerProcess::WorkerProcess(const WorkerOptions& options, PollSet& poll_set)
-    : WorkerProcess(options, poll_set, ChannelPair()) {}
+WorkerProcess::WorkerProcess(const WorkerOptions& options) : WorkerProcess(options, ChannelPair()) {}
 
-WorkerProcess::WorkerProcess(const WorkerOptions& options, PollSet& poll_set, ChannelPair channel)
+WorkerProcess::WorkerProcess(const WorkerOptions& options, ChannelPair channel)
     : options_(options),
-      poll_set_(poll_set),
       folder_("worker"),
       cgroup_(memory_of(options)),
       channel_(std::move(channel.ours)),
@@ -184,7 +182,8 @@ Death WorkerProcess::death(WaitStatus status) {
   status.for_memory = cgroup_.killed();
   Death death{outcome_of_death(status, "the candidate's process"), page_.read().slot};
   if (death.blamed == 0) death.outcome = outcome_of_death(status, "the worker");
-  if (const std::string words = last_output(); !words.empty()) death.outcome.detail += "; last output: " + words;
+  if (const std::string words = last_output(); !words.empty())
+    death.outcome.detail += "; last output: " + in_users_words(words, options_);
   return death;
 }
 

@@ -34,19 +34,20 @@ struct Death {
 /// thread-safe.
 class WorkerProcess {
  public:
-  /// Both arguments must outlive it. Throws what Child throws when the process cannot be started.
-  WorkerProcess(const WorkerOptions& options, PollSet& poll_set);
+  /// The options must outlive it. Throws what Child throws when the process cannot be started.
+  explicit WorkerProcess(const WorkerOptions& options);
   /// Kills the process group and the processes that escaped from it; removes the folder.
   ~WorkerProcess();
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
   pid_t pid() const noexcept { return child_.pid(); }
+  /// For poll(): readable while take() has something to do, from ask() until the answer.
+  int descriptor() const noexcept { return poll_set_.descriptor(); }
   using Event = std::variant<Reply, Death>;
 
   /// Starts sending a request. Requires: the last one was answered. `longest`: time limit for each step that has none
-  /// of its own. The poll set is readable from now on whenever take() has something to do, until the answer. Throws
-  /// device when the worker's page cannot be written, internal when the request is too long.
+  /// of its own. Throws device when the worker's page cannot be written, internal when the request is too long.
   void ask(const WorkerRequest& request, Milliseconds longest);
   /// The answer to the request, once; nullopt: there is none yet. If the worker ended, closed its channel, hung past
   /// the deadline of its announcement, or sent an invalid message, it is dead when this returns: a Death, once. Sends
@@ -57,7 +58,7 @@ class WorkerProcess {
  private:
   using Clock = std::chrono::steady_clock;
 
-  WorkerProcess(const WorkerOptions& options, PollSet& poll_set, ChannelPair channel);
+  WorkerProcess(const WorkerOptions& options, ChannelPair channel);
   std::optional<Event> look();
   void watch();
   std::optional<Reply> next_answer();
@@ -68,7 +69,7 @@ class WorkerProcess {
   std::string last_output() const;
 
   const WorkerOptions& options_;
-  PollSet& poll_set_;
+  PollSet poll_set_;
   TemporaryFolder folder_;
   MemoryCgroup cgroup_;
   AnnouncementPage page_;

@@ -22,7 +22,7 @@ TEST_F(WorkerExecutorTest, AnAbortedRecycleIsAnswered) {
   open();
   const uint32_t before = recycle();
   EXPECT_GT(aborted<RecycleAnswer>(request::Recycle{}).epoch, before);
-  EXPECT_TRUE(executor().processes().empty()) << "no worker was started";
+  EXPECT_TRUE(executor().workers().processes.empty()) << "no worker was started";
 }
 
 /// A program that starts this one after a quarter of a second.
@@ -41,7 +41,7 @@ TEST_F(WorkerExecutorTest, TicksWhileAFreshWorkerStarts) {
   const uint32_t before = sample({}).epoch;
   EXPECT_GT(attune::recycle(executor(), tick).epoch, before);
   EXPECT_GE(num_ticks, 3) << "ten times a second";
-  EXPECT_FALSE(executor().processes().empty());
+  EXPECT_FALSE(executor().workers().processes.empty());
 }
 
 TEST_F(WorkerExecutorTest, IsAbortedWhileAFreshWorkerStarts) {
@@ -50,7 +50,7 @@ TEST_F(WorkerExecutorTest, IsAbortedWhileAFreshWorkerStarts) {
   int num_ticks = 0;
   attune::recycle(executor(), [&] { return ++num_ticks == 2; });
   EXPECT_EQ(num_ticks, 2) << "the first of them before the worker was asked for";
-  EXPECT_TRUE(executor().processes().empty()) << "it was given up";
+  EXPECT_TRUE(executor().workers().processes.empty()) << "it was given up";
 }
 
 TEST_F(WorkerExecutorTest, EveryAbortedRequestIsAnswered) {
@@ -114,7 +114,7 @@ TEST_F(WorkerExecutorTest, IsWaitedForBesideOtherThingsInOnePoll) {
 }
 
 TEST_F(WorkerExecutorTest, AnIdleWorkerThatIsKilledWakesNobody) {
-  ::kill(executor().processes().front(), SIGKILL);
+  ::kill(executor().workers().processes.front(), SIGKILL);
   EXPECT_FALSE(is_readable(executor().descriptor(), Milliseconds(600))) << "longer than between looks at deadlines";
   EXPECT_EQ(open().refused, "");
 }

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 """The pages of `attune serve` in a browser: light, dark, on a phone, by keyboard, beside a run; axe-core finds nothing wrong."""
-import re
 import time
 import urllib.parse
 
@@ -16,14 +15,12 @@ class Dashboard(BrowserStory):
         super().setUp()
         self.put("shapes.csv", SIZES)
         self.attune("tune", "-i", "shapes.csv", "-o", "t.csv", *FAKE)
-        output = self.work / "served"
-        with open(output, "wb") as file:
-            self.start("serve", "--listen", "127.0.0.1:0", stdout=file)
-        end = time.monotonic() + 20
-        while not (said := re.match(r"(http://[^/]+)/ shows", output.read_text())):
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.02)
-        self.url = said.group(1)
+        self.attune("quarantine", "add", "fake.gemm@1:x=1", "--reason", "<b>wrong</b> in our model " + "x" * 300)
+        faults = self.put("faults.tsv", "*\tsplit_k=1;tile_m=16;tile_n=16\tsegfault\tprepare\talways\n")
+        self.put("dies.csv", "M,N,K,dtype\n9,32,64,fp32\n")
+        self.attune("tune", "-i", "dies.csv", "-o", "dies_tuned.csv", "--search", "exhaustive", *FAKE, env={"ATTUNE_FAKE_FAULTS": str(faults)})
+        _, port = self.serve("-t", "t.csv")
+        self.url = f"http://127.0.0.1:{port}"
 
     def page(self, path, scheme="light", width=1280):
         """An open page; what it complains about and what it loads from elsewhere is kept in `self.complaints`."""
@@ -41,7 +38,8 @@ class Dashboard(BrowserStory):
         page = self.page("/pages/results")
         page.wait_for_selector("tbody a")
         problem = page.locator("tbody a").first.get_attribute("href")
-        return {"runs": "/", "run": "/pages/run?run=1", "results": "/pages/results", "problem": problem, "devices": "/pages/devices"}
+        return {"runs": "/", "run": "/pages/run?run=1", "results": "/pages/results", "problem": problem, "devices": "/pages/devices",
+                "tables": "/pages/tables", "quarantine": "/pages/quarantine"}
 
     def test_light_dark_and_phone(self):
         for name, path in self.paths().items():
@@ -57,11 +55,11 @@ class Dashboard(BrowserStory):
     def test_a_result_appears_within_a_second_of_its_commit(self):
         page = self.page("/pages/results")
         page.wait_for_function("document.getElementById('live').textContent === 'live'")
-        self.assertEqual(page.locator("tbody tr").count(), 8)
+        self.assertEqual(page.locator("tbody tr").count(), 9)
         self.put("one.csv", "M,N,K,dtype\n77,64,64,fp32\n")
         self.attune("tune", "-i", "one.csv", "-o", "t.csv", *FAKE)
         began = time.monotonic()
-        page.wait_for_selector("tbody tr:nth-child(9)", timeout=5000)
+        page.wait_for_selector("tbody tr:nth-child(10)", timeout=5000)
         self.assertLess(time.monotonic() - began, 2, "0.5 s until it is seen, 0.4 s until it is shown, and a busy machine")
         self.assertIn("m=77", page.text_content("tbody tr:first-child"))
 
@@ -81,6 +79,40 @@ class Dashboard(BrowserStory):
         page.wait_for_selector("text=Candidates")
         self.assertIn("won", page.text_content("table"))
         self.assertGreater(page.evaluate("document.querySelector('canvas').toDataURL().length"), 5000, "an empty chart")
+
+    def test_tables_stand_beside_the_journal(self):
+        page = self.page("/pages/tables")
+        page.wait_for_selector("tbody tr")
+        self.assertIn("names the winner", page.text_content("tbody tr:first-child"))
+        page.select_option("select[name=state]", "unpublished")
+        page.click("form button")
+        page.wait_for_url("**state=unpublished**")
+        page.wait_for_selector("tbody tr")
+        self.assertEqual(page.locator("tbody tr").count(), 1, "the one shape that another table has")
+        self.assertIn("m=9", page.text_content("tbody tr"))
+        self.assertEqual(self.complaints, [])
+
+    def test_a_run_tells_how_far_it_is(self):
+        self.put("more.csv", "M,N,K,dtype\n" + "".join(f"{m},{n},64,fp32\n" for m in range(1, 33) for n in (40, 56)))
+        page = self.page("/")
+        tuning = self.start("tune", "-i", "more.csv", "-o", "t.csv", *FAKE)
+        page.wait_for_selector("tbody td:has-text('of 64')", timeout=20000)
+        page.click("tbody tr:first-child a")
+        page.wait_for_selector("dd:has-text('of 64')", timeout=20000)
+        page.wait_for_selector("text=candidates a minute")
+        self.assertEqual(tuning.wait(120).status, 0)
+        page.wait_for_selector("dd:text-is('done')", timeout=5000)
+        self.assertEqual(page.locator("text=candidates a minute").count(), 0)
+
+    def test_quarantine_and_bans_are_shown_with_their_reasons(self):
+        page = self.page("/pages/quarantine")
+        page.wait_for_selector("text=crashed")
+        text = page.text_content("main")
+        self.assertIn("<b>wrong</b> in our model", text, "a text, no markup")
+        self.assertIn("fake.gemm@1:split_k=1;tile_m=16;tile_n=16", text)
+        self.attune("quarantine", "clear")
+        page.wait_for_selector("text=No candidate is in quarantine.", timeout=5000)
+        self.assertEqual(self.complaints, [])
 
     def test_the_keyboard_reaches_everything(self):
         page = self.page("/pages/results")

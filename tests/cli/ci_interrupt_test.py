@@ -58,6 +58,8 @@ class Interrupts(CiRun):
         self.assertIn("goes on with the run", result.stderr)
         self.assertEqual((self.results()["ending"], len(self.rows("configs/" + TUNED))), ("done", len(self.SIZES)))
         self.assertEqual(len(self.decided()), len(set(self.decided())))
+        # There was no table before the run, and what the interrupted part of it has published is none of that time.
+        self.assertFalse((self.work / "ci-results/before" / TUNED).exists())
 
     def test_killed_at_any_point_the_verdicts_are_those_of_a_run_that_was_not(self):
         began = time.monotonic()
@@ -76,7 +78,6 @@ class Interrupts(CiRun):
                     self.ci()
                 self.assertEqual(self.verdicts(), verdicts)
                 self.assertEqual(self.decided(), decided)
-
 
     def test_a_signal_in_any_step_publishes_what_is_tuned_and_the_next_call_goes_on(self):
         sizes = self.SIZES[:3]

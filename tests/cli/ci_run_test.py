@@ -13,7 +13,7 @@ KEY = "M,N,K,bias,dtype,outdtype,scaleAB,bpreshuffle"
 LIST = "configs/bf16_untuned_gemm.csv"
 SLOW = "fake.gemm@1:split_k=1;tile_m=16;tile_n=16"
 FAKE_ARGUMENTS = "--devices fake:0 --quiet-wait 0"
-FILES = {"results.json", "report.md", "report.html", "junit.xml", "before.json", "after.json", "log.txt", "began.json", "before", "diff.md", "configs", "run.lock"}
+FILES = {"results.json", "report.md", "report.html", "junit.xml", "before.json", "after.json", "log.txt", "began.json", "before", "diff.md", "journal.jsonl", "configs", "run.lock"}
 
 
 class CiRun(Tables):
@@ -64,6 +64,8 @@ class Artefacts(CiRun):
         self.assertEqual(self.read("out/before/" + TUNED), old)
         before, = json.loads(self.read("out/before.json"))["families"].values()
         self.assertEqual([one["match"] for one in before["shapes"]], ["exact", "fallback"])
+        kinds = [json.loads(line)["type"] for line in self.read("out/journal.jsonl").splitlines()]
+        self.assertEqual((kinds.count("decision"), kinds[0], kinds[-1]), (2, "run_begin", "run_end"))
         after, = json.loads(self.read("out/after.json"))["families"].values()
         self.assertEqual([len(attempt) for attempt in after[0]["log_ratios"]], [8, 16])
         self.assertIn("gemm_a16w16: after: 2 shapes compared\n", result.stderr)
@@ -72,6 +74,12 @@ class Artefacts(CiRun):
         self.assertEqual(self.read("out/diff.md"), f"# Tables\n\n## gemm_a16w16: {TUNED}\n\n{difference}")
         self.assertIn("| ~ | 256×32×16 fp32 | fake/4 | 5.0000 | ", difference)
         self.refused("diff", "out/before/" + TUNED, "configs/" + TUNED, "--markdown", "--json", says="--json")
+        for _ in range(2):  # The second time over the first.
+            told = self.attune("diff", "out/before/" + TUNED, "configs/" + TUNED, "--html", "diff.html").stdout
+            self.assertEqual(told, "diff.html: " + difference.splitlines()[0].rstrip(".") + "\n")
+        self.assertIn("<del>", self.read("diff.html"))
+        self.refused("diff", "out/before/" + TUNED, "configs/" + TUNED, "--html", "configs/" + TUNED, says="--html")
+        self.refused("diff", "out/before/" + TUNED, "configs/" + TUNED, "--html", "x.html", "--json", says="--json")
         self.assertIn("2 shapes decided", self.read("out/log.txt"))
         self.assertEqual(result.stdout, self.read("out/report.md"))
         self.assertRegex(result.stdout, r"(?m)^\| 256×32×16 fp32 \| faster \| ")

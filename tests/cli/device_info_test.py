@@ -88,7 +88,7 @@ class DeviceInfo(story.Story):
 
     def test_libraries_are_known_on_the_device_only(self):
         listed = self.attune("list", "candidates", PROBLEM, "--json", "--device-info", self.other("x86-64-v3")).json
-        libraries = [e for e in listed if e["solver"].split(".")[0] not in ("jit_cpu", "jit_cuda", "portable", "fake", "cublaslt")]
+        libraries = [e for e in listed if e["solver"].split(".")[0] not in ("jit_cpu", "jit_cuda", "portable", "fake", "cublas", "cublaslt", "torch")]
         for library in libraries:
             self.assertFalse(library["supported"])
         known = [e for e in libraries if "known on the device only" in e["reason"]]

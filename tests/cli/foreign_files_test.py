@@ -42,6 +42,8 @@ COMMANDS = {
     "kernels build": ["kernels", "build", "--table", "t.csv", "--devices", "fake:0"],
     "paths": ["paths"],
     "quarantine": None, "quarantine list": ["quarantine", "list"], "quarantine clear": ["quarantine", "clear"],
+    "quarantine add": ["quarantine", "add", "portable.gemm", "--reason", "It is slow."],
+    "quarantine remove": ["quarantine", "remove", "portable.gemm"],
     "status": ["status"],
     "serve": ["serve", "--listen", "127.0.0.1:0"],  # Whatever it takes, it goes on: each option more must be refused.
     "online": ["online", "--device", "fake:0"],
@@ -76,6 +78,8 @@ TAKES_A_FOLDER = {("tune", "--config-dir"), ("tune", "--keep"), ("tune", "--cach
                   ("ci run", "--config-dir"), ("ci run", "-o")}
 # Texts that name nothing on the disk and are not looked up in a list: any is as good as another.
 FREE_TEXT = {("quarantine list", "--device"), ("quarantine list", "--candidate"), ("quarantine clear", "--device"), ("quarantine clear", "--candidate"),
+             ("quarantine add", "candidate"), ("quarantine add", "--reason"), ("quarantine add", "--device"),
+             ("quarantine remove", "candidate"), ("quarantine remove", "--device"),
              ("journal show", "--device"), ("journal export", "--device"), ("journal follow", "--device"),
              ("journal show", "--prefix"), ("journal export", "--prefix"), ("journal follow", "--prefix"), ("quarantine", "--device"), ("quarantine", "--candidate"),
              ("list", "problem"), ("list", "--devices")}
@@ -224,8 +228,8 @@ class ForeignFiles(story.Story):
     def test_a_journal_that_is_none_keeps_mode_bytes_and_times(self):
         place = self.foreign_things()
         journals = [["tune", "-m", "1", "-n", "8", "-k", "8", "--dtype", "fp32", *FAKE], ["journal", "show"], ["journal", "vacuum"],
-                    ["journal", "export", "--csv", "out.csv"], ["quarantine", "list"], ["quarantine", "clear"],
-                    ["explain", PROBLEM, "--devices", "fake:0"]]
+                    ["journal", "export", "--csv", "out.csv"], ["quarantine", "list"], ["quarantine", "clear"], ["quarantine", "add", "portable.gemm", "--reason", "It is slow."],
+                    ["quarantine", "remove", "portable.gemm"], ["explain", PROBLEM, "--devices", "fake:0"]]
         for what, says in (("passwd", "not a journal"), ("mail.db", "another program"), ("empty", "not a journal"),
                            ("link", "link"), ("dangling", "link"), ("pipe", "regular file"), ("folder", "regular file")):
             for arguments in journals:

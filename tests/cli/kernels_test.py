@@ -142,7 +142,7 @@ class CompiledKernels(story.Story):
 
     def test_bad_arguments(self):
         self.refused("kernels", says="attune kernels needs one of its commands: list, clear or build; see attune kernels --help")
-        self.refused("quarantine", says="attune quarantine needs one of its commands: list or clear; see ")
+        self.refused("quarantine", says="attune quarantine needs one of its commands: add, remove, list or clear; see ")
         self.refused("kernels", "build", says="--table")
         self.refused("kernels", "build", "--table", "none.csv", says="none.csv")
         for command in ("list", "clear"):

@@ -24,7 +24,7 @@ class PackedWeights(story.Story):
         for row in self.rows("t.csv"):
             self.assertEqual(row["bpreshuffle"], "True")
             self.assertIn("b_layout=" + PACKED, row["kernelName"])
-        *_, heading, line, _legend, _summary = self.shown()
+        *_, heading, line, _legend, _time, _summary = self.shown()
         self.assertEqual(heading, "published with the layout that all rows of a weight share:")
         self.assertRegex(line, r"^200×32×512 bf16 .*fake b_layout=host\.k16\.v1 .*; alone \d+\.\d µs with fake b_layout=plain")
 

@@ -81,6 +81,98 @@ class Quarantine(story.Story):
             self.refused("tune", *TUNE, *story.FAKE, "--candidate-timeout", "1", *other, says=("--candidate-timeout", other[0]))
 
 
+class Bans(story.Story):
+    """Kernels that a team does not want, whatever was measured of them."""
+
+    PROBLEM = "gemm_a16w16 m=1 n=32 k=48 dtype=fp32"
+
+    def setUp(self):
+        super().setUp()
+        self.put("shapes.csv", SHAPE)
+        self.list = self.home / "overlay" / "banned.csv"
+
+    def listed(self, *arguments):
+        return [one for one in self.attune("quarantine", "list", "--json", *arguments).json if one["status"] == "banned"]
+
+    def winner(self):
+        self.tune(*TUNE)
+        return self.rows("t.csv")[0]["kernelName"]
+
+    def explained(self):
+        return self.attune("explain", self.PROBLEM, "-t", "t.csv", *story.FAKE[:2]).stdout
+
+    def test_a_banned_kernel_is_not_served_and_not_tried_until_the_ban_is_lifted(self):
+        winner = self.winner()
+        told = self.attune("quarantine", "add", winner, "--reason", "wrong in <our> model, \"sometimes\"").stdout
+        self.assertIn(f"banned {winner} on every device: wrong in <our> model", told)
+        self.assertIn(str(self.list), told)
+        one, = self.listed()
+        self.assertEqual((one["candidate"], one["device"], one["problem"], one["detail"]),
+                         (winner, "", "", "wrong in <our> model, \"sometimes\""))
+        self.assertRegex(one["by"], r".@.")
+        self.assertRegex(one["at"], r"^20\d\d-")
+        self.assertIn("0 candidates in quarantine, 1 ban; ", self.attune("quarantine", "list").stdout)
+        self.assertIn(f"t.csv:2 {winner}, ", self.explained())
+        self.assertIn("names a banned kernel: wrong in <our> model", self.explained())
+        checked = self.attune("check", "t.csv", *story.FAKE, status=None)
+        self.assertIn("names a banned kernel: wrong", checked.stdout + checked.stderr)
+        found = self.attune("ci", "validate", "t.csv", status=1).stdout
+        self.assertIn("names a banned kernel: wrong", found)
+        again = self.tune(*TUNE, "--verbose")
+        self.assertIn(f"not tried, {winner} is banned: wrong in <our> model", again.stdout + again.stderr)
+        self.assertIn("note: 1 ban in force, what they name is not tried", again.stderr)
+        self.assertNotEqual(self.rows("t.csv")[0]["kernelName"], winner)
+        self.assertNotIn("names a banned kernel", self.explained())
+        self.attune("quarantine", "remove", winner)
+        self.assertEqual(self.listed(), [])
+        self.assertEqual(self.winner(), winner, "decided again")
+        self.assertEqual([entry["type"] for kind, entry in self.journal() if kind == "ban"], ["ban", "ban_lifted"])
+
+    def test_a_solver_is_banned_as_a_whole_also_without_a_journal(self):
+        self.list.parent.mkdir(parents=True)
+        self.list.write_text("candidate,device,reason\nfake.gemm,,not here\n")
+        self.list.chmod(0o644)
+        result = self.tune(*TUNE, status=None)
+        self.assertIn("fake.gemm is banned: not here", result.stdout + result.stderr)
+        one, = self.listed()
+        self.assertEqual((one["by"], one["at"]), ("", ""), "the journal does not know of it")
+
+    def test_a_ban_of_one_problem_or_device_is_one_of_that_alone(self):
+        winner = self.winner()
+        self.attune("quarantine", "add", winner, "--reason", "no", "--problem", "gemm_a16w16 m=2 n=32 k=48 dtype=fp32")
+        self.attune("quarantine", "add", winner, "--reason", "no", "--device", "fake/7")
+        self.assertEqual(len(self.listed()), 2)
+        self.assertEqual(len(self.listed("--device", "fake/4")), 1)
+        self.assertIn("lookup in t.csv: exact", self.explained())
+        self.refused("quarantine", "remove", winner, status=None, says="nothing is banned by this name")
+        self.attune("quarantine", "add", winner, "--reason", "no", "--problem", self.PROBLEM)
+        self.assertIn("not used: its kernel is banned: no", self.explained())
+        self.attune("quarantine", "remove", winner, "--problem", self.PROBLEM)
+        self.assertIn("lookup in t.csv: exact", self.explained())
+        self.attune("quarantine", "add", winner, "--reason", "another", "--device", "fake/7")
+        self.assertEqual([one["detail"] for one in self.listed("--device", "fake/7")], ["no", "another"])
+
+    def test_what_makes_no_sense_is_refused(self):
+        for candidate, says in (("nobody.gemm", "no solver of this build"), ("nobody.gemm@1:x=1", "no solver of this build"),
+                                ("fake.*", "no solver of this build"), ("fake.gemm@1", "fake.gemm@1"), ("", "expected a value")):
+            self.refused("quarantine", "add", candidate, "--reason", "no", says=says)
+        for reason in ("  ", "two\nlines", "x" * 501):
+            self.refused("quarantine", "add", "fake.gemm", "--reason", reason, says="a reason is one line")
+        self.refused("quarantine", "add", "fake.gemm", says="--reason")
+        self.refused("quarantine", "add", "fake.gemm", "--reason", "no", "--problem", "conv_of_nothing m=1", says="conv_of_nothing")
+        self.assertFalse(self.list.exists())
+
+    def test_a_torn_list_is_named_and_not_written_over(self):
+        self.attune("quarantine", "add", CANDIDATE, "--reason", "no")
+        whole = self.list.read_text()
+        self.list.write_text(whole + "fake.gemm@1:spl")
+        result = self.attune("quarantine", "list")
+        self.assertIn("banned.csv:3: a line of banned kernels is skipped: it has 1 cell", result.stderr)
+        self.assertIn("1 ban; ", result.stdout)
+        self.refused("quarantine", "add", "fake.gemm", "--reason", "no", status=None, says="mend or remove the list first")
+        self.assertEqual(self.list.read_text(), whole + "fake.gemm@1:spl")
+
+
 class Status(story.Story):
     def test_a_run_that_goes_on_is_shown_until_it_ends(self):
         self.assertEqual(self.attune("status").stdout, "none of your runs is active\n")

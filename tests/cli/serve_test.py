@@ -3,7 +3,7 @@
 import http.client
 import json
 import os
-import re
+import resource
 import signal
 import socket
 import time
@@ -19,19 +19,6 @@ class Serve(story.Story):
         self.put("shapes.csv", SHAPES)
         self.tune("-i", "shapes.csv", "-o", "t.csv")
 
-    def serve(self, *arguments):
-        """Starts a server; returns it and its port."""
-        output = self.work / "served"
-        with open(output, "wb") as file:
-            server = self.start("serve", "--listen", "127.0.0.1:0", *arguments, stdout=file)
-        end = time.monotonic() + 20
-        while time.monotonic() < end:
-            said = re.match(r"http://127\.0\.0\.1:(\d+)/ shows ", output.read_text())
-            if said:
-                return server, int(said.group(1))
-            time.sleep(0.02)
-        self.fail(f"the server does not say where it is: {output.read_text()}")
-
     def get(self, port, path, headers=None, method="GET", body=None):
         """The status, headers and body of an answer."""
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
@@ -46,6 +33,12 @@ class Serve(story.Story):
         self.assertEqual(status, 200, body)
         return json.loads(body)
 
+    def wait_until_read(self, port):
+        end = time.monotonic() + 10
+        while not self.data(port, "state")["complete"]:
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.02)
+
     def test_the_journal_is_shown_and_what_a_run_adds_within_a_second(self):
         server, port = self.serve()
         for path in ("/", "/pages/results", "/pages/problem?key=x", "/app.js", "/style.css", "/chart.min.js", "/healthz"):
@@ -54,7 +47,9 @@ class Serve(story.Story):
             self.assertTrue(body)
             self.assertIn("default-src 'none'", headers["Content-Security-Policy"])
             self.assertEqual(headers["X-Content-Type-Options"], "nosniff")
-        self.assertEqual(self.data(port, "runs")["runs"][0]["decisions"], 3)
+        self.wait_until_read(port)
+        run = self.data(port, "runs")["runs"][0]
+        self.assertEqual((run["decisions"], run["problems"], run["left_s"]), (3, 3, None))
         results = self.data(port, "results?sort=ratio")["results"]
         self.assertEqual(len(results), 3)
         one = self.data(port, f"problem?key={urllib.parse.quote(results[0]['problem'])}")
@@ -103,28 +98,53 @@ class Serve(story.Story):
             self.assertEqual(self.get(port, f"/api/v1/results?text={text}")[0], 200, text)
         self.assertEqual(self.get(port, "/healthz")[0], 200)
 
-    def test_many_slow_connections_end_and_cost_little(self):
+    def many_descriptors(self):
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, hard), hard))
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+
+    def test_1000_slow_connections_keep_nobody_out_and_cost_little(self):
+        self.many_descriptors()
         server, port = self.serve()
-        slow = []
-        for _ in range(200):
-            one = socket.create_connection(("127.0.0.1", port), timeout=5)
-            one.sendall(b"GET / HTTP/1.1\r\nX")
-            slow.append(one)
-        with open(f"/proc/{server.process.pid}/status") as file:
-            facts = dict(line.split(":", 1) for line in file)
-        self.assertLess(int(facts["VmRSS"].split()[0]), 200_000, "KiB")
-        self.assertLess(int(facts["Threads"]), 80)
-        end = time.monotonic() + 30
-        status = None
-        while status != 200 and time.monotonic() < end:
-            try:
-                status = self.get(port, "/healthz")[0]
-            except OSError:
-                pass
-            time.sleep(0.2)
-        self.assertEqual(status, 200, "the slow ones keep the server")
-        for one in slow:
-            one.close()
+        takes_nothing = b"GET /chart.min.js HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % port * 40
+        for beginning, count in ((b"GET / HTTP/1.1\r\nX", 1000), (takes_nothing, 200), (b"", 200)):
+            for i in range(count):
+                one = socket.socket()
+                self.addCleanup(one.close)
+                one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)  # Takes no answer.
+                one.settimeout(5)
+                one.connect(("127.0.0.1", port))
+                one.sendall(beginning)
+                if i % 25 == 24:
+                    self.assertEqual(self.get(port, "/healthz")[0], 200, f"{beginning[:20]} {i}")
+            with open(f"/proc/{server.process.pid}/status") as file:
+                facts = dict(line.split(":", 1) for line in file)
+            self.assertLess(int(facts["VmRSS"].split()[0]), 200_000, "KiB")
+            self.assertLess(int(facts["Threads"]), 80)
+
+    def test_tables_are_shown_beside_the_journal(self):
+        rows = self.read("t.csv").splitlines()
+        kernel = "fake.gemm@1:split_k=1;tile_m=64;tile_n=64"
+        column = rows[0].split(",").index("kernelName")
+        changed = rows[2].split(",")
+        self.assertNotEqual(changed[column], kernel)
+        changed[column] = kernel
+        self.put("mine.csv", "\n".join((rows[0], rows[1], ",".join(changed), "")))
+        _, port = self.serve("-t", "mine.csv")
+        self.wait_until_read(port)
+        page = self.data(port, "tables")
+        self.assertEqual([line["state"] for line in page["tables"]], ["same", "other", "unpublished"])
+        self.assertEqual(page["tables"][0]["row"]["place"], "mine.csv:2")
+        self.assertEqual(page["tables"][1]["row"]["kernel"], kernel)
+        self.assertEqual(page["tables"][1]["result"]["winner"], rows[2].split(",")[column])
+        self.put("mine.csv", "no table")
+        end = time.monotonic() + 10
+        while "mine.csv" not in str(self.data(port, "tables")["notices"]):
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.1)
+        self.assertEqual(self.data(port, "tables?state=unpublished")["found"], 3)
+        self.refused("serve", "-t", "mine.csv", "--listen", "127.0.0.1:0", says=["mine.csv"])
+        self.refused("serve", "-t", "absent.csv", "--listen", "127.0.0.1:0", says=["absent.csv"])
 
     def test_beyond_this_machine_it_wants_a_token(self):
         self.refused("serve", "--listen", "0.0.0.0:0", says=["--token-file"])

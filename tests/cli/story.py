@@ -12,6 +12,7 @@ import io
 import json
 import mmap
 import os
+import re
 import shutil
 import signal
 import sqlite3
@@ -38,7 +39,7 @@ FAKE = ("--devices", "fake:0", "--quiet-wait", "0")
 PASSED_ON = ("ATTUNE_CACHE", "PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS")
 # Small enough for a run of a fraction of a second, large enough that a tile matters: winners beat the default.
 SHAPES = "M,N,K,bias,dtype,outdtype\n1,32,48,False,fp32,fp32\n1,40,40,False,fp32,fp32\n2,24,32,True,fp32,fp32\n"
-KINDS = ("started", "record", "decision", "pardoned", "run_begin", "run_end")  # of the journal's rows, by number
+KINDS = ("started", "record", "decision", "pardoned", "run_begin", "run_end", "ban")  # of the journal's rows, by number
 
 
 @dataclasses.dataclass
@@ -105,9 +106,12 @@ class Running:
 
 
 def snapshot(folder):
-    """Name, kind, mode, time and content of everything below a folder."""
+    """Name, kind, mode, time and content of everything below a folder, but for what SQLite makes and tidies up beside a
+    journal that somebody reads."""
     found = {}
     for path in sorted(folder.rglob("*")):
+        if path.name.endswith((".db-shm", ".db-wal")):
+            continue
         status = path.lstat()
         content = ""
         if path.is_symlink():
@@ -142,6 +146,18 @@ class Story(unittest.TestCase):
         running = Running(arguments, self.work, self.environment(**(env or {})), stdout)
         self.addCleanup(running.send, signal.SIGKILL)
         return running
+
+    def serve(self, *arguments):
+        """Starts `attune serve` on a port that is free; returns it and its port."""
+        output = self.work / "served"
+        with open(output, "wb") as file:
+            server = self.start("serve", "--listen", "127.0.0.1:0", *arguments, stdout=file)
+        end = time.monotonic() + 20
+        while not (said := re.match(r"http://127\.0\.0\.1:(\d+)/ shows ", output.read_text())):
+            self.assertLess(time.monotonic(), end, "the server does not say where it is")
+            self.assertFalse(server.has_ended(), "the server has ended")
+            time.sleep(0.02)
+        return server, int(said.group(1))
 
     def attune(self, *arguments, status=0, timeout=60, env=None, stdout=None):
         """Runs the program to its end and asserts the exit status (None: any)."""

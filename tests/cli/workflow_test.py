@@ -172,6 +172,48 @@ class Uploads(Workflow):
         self.assertFalse((self.work / "elsewhere").exists())
 
 
+class Scheduled(Workflow):
+    """The nightly and the weekly workflow, night after night."""
+
+    def night(self, **variables):
+        result = self.script("scheduled_tune", ATTUNE_CI_ARGUMENTS=FAKE_ARGUMENTS, **variables)
+        self.assertEqual((self.home / "scheduled_commit").read_text(), self.git("rev-parse", "HEAD"))
+        return result
+
+    def compared(self, folder="ci-results"):
+        return [shape["shape"] for family in self.results(folder)["families"] for shape in family["shapes"]]
+
+    def test_by_night_what_changed_and_what_is_stale_is_tuned_and_weekly_all(self):
+        self.night()
+        self.assertEqual(len(self.compared()), 2, "without a table, every row is stale")
+        self.assertFalse((self.work / "ci-results-changed").exists(), "there was no night before")
+        self.publish("push")
+        self.git("fetch", "--quiet", "origin", "main")
+        self.git("reset", "--quiet", "--hard", "FETCH_HEAD")
+        self.night()
+        self.assertEqual((self.compared(), self.compared("ci-results-changed")), ([], []))
+        self.shapes("256,32,16", "1,40,40", "2,24,32")
+        self.commit("One more shape")
+        self.night()
+        self.assertEqual(self.compared("ci-results-changed"), ["2×24×32 fp32"])
+        self.assertEqual(self.compared(), [], "it is tuned already")
+        self.night(ATTUNE_CI_WEEKLY="1")
+        self.assertEqual(len(self.compared()), 3)
+
+    def test_a_commit_that_is_gone_is_no_night_before(self):
+        self.home.mkdir(exist_ok=True)
+        (self.home / "scheduled_commit").write_text("0123456789" * 4)
+        self.night()
+        self.assertFalse((self.work / "ci-results-changed").exists())
+
+    def test_a_runner_is_known_by_its_device(self):
+        output = self.folder / "output"
+        keys = {self.script("device_key", GITHUB_OUTPUT=str(output)).stdout for _ in range(2)}
+        key, = keys
+        self.assertRegex(key, r"^[\w.-]+-\d+-[0-9a-f]{12}\n$", "it is part of a cache's name")
+        self.assertEqual(output.read_text(), f"key={key}" * 2)
+
+
 class Files(unittest.TestCase):
     """What GitHub reads. Without a runner of theirs this is as much as can be shown."""
 

@@ -15,6 +15,7 @@
 #include "base/locations.h"
 #include "base/random.h"
 #include "compile/compile_pool.h"
+#include "compile/compiler.h"
 #include "device/devices.h"
 #include "measure/operands/packed_weights.h"
 #include "measure/verification.h"
@@ -256,12 +257,24 @@ constexpr TextFault kTextFaults[] = {
     {"columns of the last tile are those of the first", "return index < extent ? index : extent - 1;",
      "return index < extent / 32 * 32 ? index : index % 32;", kStream, "m=5 n=1001 k=4096 dtype=bf16"},
     // Not the last but one: the parts that it lacks are mostly written while it reads the others.
-    {"the first block adds the parts", "(product.num_parts) - 1;", "0;", kManyTilesOfParts,
+    {"the first block adds the parts", "static_cast<unsigned>(product.num_parts) - 1;", "0;", kManyTilesOfParts,
      "m=20 n=16384 k=4096 dtype=bf16"},
     {"nobody waits for a copy", "copies_done<kStages - 2>();", "", kTileOfParts, "m=20 n=700 k=4096 dtype=bf16"},
     {"a row ends in the next one", "vector.words[i] = left >= 4 ?", "vector.words[i] = true ?", kStream,
      "m=5 n=1001 k=4099 dtype=bf16"},
 };
+
+/// What compiles the kernel that a fault is about, with the fault or without.
+std::vector<CompileTask> tasks_of(const TextFault& fault, bool is_planted, const Solver& solver,
+                                  const DeviceInfo& info) {
+  const auto problem = Problem::parse(fmt::format("gemm_a16w16 {}", fault.problem));
+  auto tasks = solver.compile_tasks(op_of(problem).normalise(problem, info), Config::parse(fault.config), info);
+  std::string& source = tasks.front().source;
+  const size_t at = source.find(fault.right);
+  EXPECT_NE(at, std::string::npos) << fault.name;
+  if (is_planted && at != std::string::npos) source.replace(at, std::strlen(fault.right), fault.wrong);
+  return tasks;
+}
 
 /// The faults are those of texts for a GPU; jit_cpu's own tests plant theirs.
 class GeneratedGpuKernels : public GeneratedKernels {};
@@ -270,21 +283,35 @@ TEST_P(GeneratedGpuKernels, AWrongTextIsFoundOut) {
   for (const TextFault& fault : kTextFaults) {
     const auto problem = Problem::parse(fmt::format("gemm_a16w16 {}", fault.problem));
     const Problem normal = op_of(problem).normalise(problem, device_->info());
-    const Config config = Config::parse(fault.config);
     const auto tried = [&](bool is_wrong) {
-      auto tasks = solver_->compile_tasks(normal, config, device_->info());
-      std::string& source = tasks.front().source;
-      const size_t at = source.find(fault.right);
-      EXPECT_NE(at, std::string::npos) << fault.name;
-      if (is_wrong && at != std::string::npos) source.replace(at, std::strlen(fault.right), fault.wrong);
-      const auto compiled = pool_.compile(tasks);
+      const auto compiled = pool_.compile(tasks_of(fault, is_wrong, *solver_, device_->info()));
       EXPECT_TRUE(compiled.front().binary.has_value()) << fault.name << ": " << compiled.front().outcome.detail;
       if (!compiled.front().binary) return Status::compile_failed;
-      return finding(normal, config, *backend_->prepare(normal, config, {std::span(&*compiled.front().binary, 1)}))
+      return finding(normal, Config::parse(fault.config),
+                     *backend_->prepare(normal, Config::parse(fault.config), {std::span(&*compiled.front().binary, 1)}))
           .status;
     };
     EXPECT_EQ(tried(false), Status::ok) << fault.name;
     EXPECT_EQ(tried(true), Status::wrong_result) << fault.name;
+  }
+}
+
+// A fault that does not compile would show on a GPU alone, which most machines lack.
+TEST(TextFaults, CompileWithoutAGpu) {
+  const Solver* const solver = registry().find(kOnGpu.id);
+  if (solver == nullptr) GTEST_SKIP() << kOnGpu.id << " is not in this build";
+  const Compiler* const nvrtc = find_compiler("nvrtc");
+  ASSERT_NE(nvrtc, nullptr);
+  try {
+    nvrtc->toolchain();
+  } catch (const Error& error) {
+    GTEST_SKIP() << error.what();
+  }
+  const DeviceInfo gpu = {
+      .id = "cuda:0", .kind = "cuda", .gfx = "sm_90", .num_units = 132, .facts = {{"shared_bytes", 232448}}};
+  for (const TextFault& fault : kTextFaults) {
+    const LibraryOutput output = nvrtc->library()->compile(tasks_of(fault, true, *solver, gpu).front());
+    EXPECT_TRUE(output.is_compiled) << fault.name << ": " << output.log;
   }
 }
 

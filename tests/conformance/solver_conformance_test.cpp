@@ -204,6 +204,8 @@ std::string library_of_solver(const std::string& id) {
   static const std::map<std::string, std::string> others = {{"onednn.gemm", "libdnnl.so.2"},
                                                             {"onednn3.gemm", "libdnnl.so.3"},
                                                             {"mkl.gemm", "libmkl_intel_lp64.so"},
+                                                            {"torch.gemm", "attune_torch.so"},
+                                                            {"cublas.gemm", "libcublas.so"},
                                                             {"cublaslt.gemm", "libcublasLt.so"},
                                                             // A static library: it is linked into its module.
                                                             {"libxsmm.gemm", "attune_solver_libxsmm.so"}};

@@ -118,7 +118,7 @@ class DiskFull(Disk):
             with self.subTest(leave_kib):
                 shutil.rmtree(self.home, ignore_errors=True)
                 (self.work / "configs/bf16_tuned_gemm.csv").unlink(missing_ok=True)
-                disk = self.small_disk(f"small{leave_kib}", 1024)
+                disk = self.small_disk(f"small{leave_kib}", 4096)
                 self.fill(disk, leave_bytes=leave_kib << 10)
                 result = self.fails(*run, str(disk / "out"), says=("what was tuned is published, the results are not whole", "no space"))
                 self.assertIn("not written: ", result.stderr)

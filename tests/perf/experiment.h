@@ -11,7 +11,8 @@ namespace attune::experiments {
 struct Settings {
   bool quick = false;  ///< A smoke run that exercises everything; its figures mean little.
   uint64_t seed = 1;
-  size_t num_trials = 0;  ///< For `aa` and `slowed`, over all kernels; 0: their default.
+  /// For `aa` and `slowed`, over all kernels; for `record` samples of a condition, over all shapes; 0: their default.
+  size_t num_trials = 0;
   double quiet_wait_s = 45;
   double max_seconds = 0;  ///< `speed` begins no further shape after this time; 0: no limit.
   size_t part = 0,
@@ -34,7 +35,7 @@ struct Findings {
 };
 
 Findings describe_machine(const Settings& settings);
-/// Records noise of real kernels to `settings.noise`. Takes about 20 s.
+/// Records noise of real kernels of several shapes to `settings.noise`. Takes about 30 s, and 1 s for 400 samples more.
 Findings record_noise(const Settings& settings);
 /// Compares the race with the exhaustive oracle, on real kernels and on planted times with recorded noise.
 Findings measure_regret(const Settings& settings);

@@ -21,7 +21,7 @@ class Worker(Application):
     """A process of tests/perf/pytorch_block_worker.py."""
 
     def prepare(self):
-        """Returns how many products Attune computed in a step of each block, and how many of them had no row."""
+        """Returns how many products of a step of each block Attune computed, or a row left to PyTorch, and how many had no row."""
         word, routed, misses = self.line()
         if word != "ready":
             raise ServingFailed(f"a worker answered '{word}'")
@@ -62,17 +62,21 @@ class Experiment:
         return [self.options.python, "-B", str(WORKER), "--mode", "stock" if side == "stock" else "patched", *more, *self.blocks]
 
     def tune(self):
-        """Captures the blocks' shapes under both limits and tunes them."""
+        """Captures the blocks' shapes under both limits and tunes them, with PyTorch's own operator among the candidates."""
         captures = self.folder / "captures"
         for threads in sorted({1, self.all_threads}):
             done = subprocess.run(self.command("untuned", "--capture", str(captures)), env=self.environment(threads, "untuned"),
                                   capture_output=True, text=True, check=False)
             if done.returncode != 0:
                 raise ServingFailed(f"the shapes cannot be captured: {done.stderr.strip()[-300:]}")
+        operators = subprocess.run([self.options.python, "-m", "attune.torch"], env=environment_of(self.folder), capture_output=True, text=True, check=False)
+        if operators.returncode != 0:
+            raise ServingFailed(f"PyTorch is no candidate: {operators.stderr.strip()[-300:]}")
         command = [str(Path(self.options.build) / "attune"), "tune", "-i", str(captures / "bf16_untuned_gemm.csv"), "-o", str(self.table),
                    "--journal", str(self.folder / "journal.db"), "--quiet-wait", str(self.options.quiet_wait)]
         command += ["--max-trials", "2", "--iters", "3"] if self.options.quick else []
-        status = subprocess.run(command, env=environment_of(self.folder), stdout=sys.stderr, check=False).returncode
+        environment = {**environment_of(self.folder), "ATTUNE_TORCH_OPERATORS": operators.stdout.strip()}
+        status = subprocess.run(command, env=environment, stdout=sys.stderr, check=False).returncode
         if status not in (0, 1) or not self.table.exists():
             raise ServingFailed(f"attune tune ended with status {status}")
 
@@ -83,7 +87,7 @@ class Experiment:
                              for i in range(processes)]
             for routed, misses in [worker.prepare() for worker in workers[side]]:
                 if side != "stock" and routed < PRODUCTS_A_STEP * len(self.blocks):
-                    raise ServingFailed(f"the patch computed {routed} products of {PRODUCTS_A_STEP * len(self.blocks)}")
+                    raise ServingFailed(f"the patch served {routed} products of {PRODUCTS_A_STEP * len(self.blocks)}")
                 if side == "tuned" and misses > 0:
                     self.misses.add(f"{misses} products of a step under a limit of {threads} have no row")
         return workers

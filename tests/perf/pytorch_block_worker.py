@@ -3,8 +3,8 @@
 
     python pytorch_block_worker.py --mode stock|patched [--capture FOLDER] BLOCK …      BLOCK: fp32:16 (type and batch)
 
-It prepares every block, writes `ready ROUTED MISSES` (products that Attune computed in one step of each block, and those of them that no
-row served) and answers lines of standard input until it ends:
+It prepares every block, writes `ready ROUTED MISSES` (products of one step of each block that Attune computed, or a row left to
+PyTorch, and those of them that no row served) and answers lines of standard input until it ends:
 
     BLOCK SECONDS    makes steps for that long, after an untimed one; answers `STEPS WALL_SECONDS CPU_SECONDS`
 
@@ -81,7 +81,8 @@ def main():
             with attune.capture(options.capture) if options.capture else contextlib.nullcontext():
                 for block, x in blocks.values():
                     block(x)
-            routed, misses = attune.torch.calls()["routed"], attune.counts()["misses"]
+            calls, misses = attune.torch.calls(), attune.counts()["misses"]
+            routed = calls["routed"] + calls["stock_row"]
         if options.capture:
             return
         for block, x in blocks.values():

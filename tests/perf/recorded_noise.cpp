@@ -20,9 +20,13 @@ namespace attune::experiments {
 namespace {
 
 constexpr std::array kConditions = {Condition::quiet, Condition::bursts, Condition::neighbour};
-/// Most libraries' candidates take 0.1 to 0.6 ms for this problem; both thread pools are among them.
-constexpr std::string_view kProblem = "gemm_a16w16 m=8 n=896 k=896 dtype=fp32";
-constexpr double kSlowestUs = 1000;  // Samples of slower candidates add nothing and take longer.
+/// Most libraries' candidates take 0.05 to 0.6 ms for these problems; both thread pools are among them.
+constexpr std::array<std::string_view, 6> kRecordedProblems = {
+    "gemm_a16w16 m=8 n=896 k=896 dtype=fp32",  "gemm_a16w16 m=1 n=896 k=896 dtype=fp32",
+    "gemm_a16w16 m=32 n=576 k=576 dtype=fp32", "gemm_a16w16 m=16 n=896 k=512 dtype=bf16",
+    "gemm_a16w16 m=4 n=1536 k=576 dtype=bf16", "gemm_a16w16 m=64 n=384 k=384 dtype=fp32"};
+constexpr size_t kNumSamples = 3000;  // Of a condition.
+constexpr double kSlowestUs = 1000;   // Samples of slower candidates add nothing and take longer.
 constexpr uint32_t kRoundsAtOnce = 10;
 
 struct Recording {
@@ -51,7 +55,7 @@ std::vector<Turn> admit_all(Workbench& bench, const Problem& problem, const Sett
   return admitted;
 }
 
-Recording record(Executor& executor, std::vector<Turn> turns, uint32_t num_samples, Random& random) {
+Recording record(Executor& executor, std::vector<Turn> turns, size_t num_samples, Random& random) {
   Recording recording;
   for (uint32_t round = 0; recording.samples.size() < num_samples; round += kRoundsAtOnce) {
     std::vector<Turn> schedule;
@@ -84,49 +88,72 @@ std::vector<NoiseSample> residuals(const Recording& recording) {
   return noise;
 }
 
+/// The noise of all problems under one condition.
+struct ConditionNoise {
+  std::vector<NoiseSample> samples;
+  double others_share = 0;  ///< The largest of the problems.
+};
+
+/// Records each problem under all conditions before the next is opened.
+std::map<Condition, ConditionNoise> record_all(const Settings& settings, size_t num_samples, std::string& shapes) {
+  Workbench bench(settings);
+  Random random(derive_seed(settings.seed, "record"));
+  std::map<Condition, ConditionNoise> noise;
+  for (const auto& item : items_of(kRecordedProblems, {}, bench.device->info())) {
+    const auto turns = admit_all(bench, item.problem, settings);
+    ATTUNE_CHECK(!turns.empty(), "no candidate of {} works here", item.problem.key());
+    shapes += fmt::format("{}{} candidates of {}", shapes.empty() ? "" : ", ", turns.size(), short_shape(item.problem));
+    for (const Condition condition : kConditions) {
+      const LoadMeter load(condition == Condition::quiet ? settings.quiet_wait_s : 0);
+      const BusyNeighbour neighbour(condition);
+      const auto samples = residuals(record(*bench.executor, turns, num_samples / kRecordedProblems.size(), random));
+      ConditionNoise& all = noise[condition];
+      all.samples.insert(all.samples.end(), samples.begin(), samples.end());
+      all.others_share = std::max(all.others_share, load.others_share());
+    }
+    bench.executor->close(0);
+  }
+  shapes += fmt::format(" on {} ({})", bench.device->info().model, bench.device->info().key());
+  return noise;
+}
+
 }  // namespace
 
 Findings record_noise(const Settings& settings) {
-  Workbench bench(settings);
-  const Problem problem = items_of(std::span(&kProblem, 1), {}, bench.device->info()).front().problem;
-  const auto turns = admit_all(bench, problem, settings);
-  ATTUNE_CHECK(!turns.empty(), "no candidate of {} works here", problem.key());
-  const DeviceInfo& device = bench.device->info();
+  const size_t num_samples = settings.num_trials > 0 ? settings.num_trials : settings.quick ? 300 : kNumSamples;
+  std::string shapes;
+  const auto noise = record_all(settings, num_samples, shapes);
   std::string file = fmt::format(
-      "# Noise of real kernels: {} candidates of {} on {} ({}), interleaved.\n"
+      "# Noise of real kernels, interleaved: {}.\n"
       "# ln(time / the kernel's median) in 1e-4, clock in percent of the usual, 1 if dirty.\n",
-      turns.size(), short_shape(problem), device.model, device.key());
+      shapes);
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   std::string markdown =
       "| condition | samples | dirty | spread of the clean | clean, yet 10 % slow | others used "
       "|\n|---|---|---|---|---|---|\n";
-  Random random(derive_seed(settings.seed, "record"));
-  for (const Condition condition : kConditions) {
-    const LoadMeter load(condition == Condition::quiet ? settings.quiet_wait_s : 0);
-    const BusyNeighbour neighbour(condition);
-    const auto noise = residuals(record(*bench.executor, turns, settings.quick ? 300 : 3000, random));
-    const double others = load.others_share();
+  for (const auto& [condition, all] : noise) {
+    const double others = all.others_share;
     file += fmt::format("# other processes used {:.0f} % of the processors\n[{}]\n", 100 * others, name(condition));
     std::vector<double> clean;
     size_t slow = 0;
-    for (const NoiseSample& sample : noise) {
+    for (const NoiseSample& sample : all.samples) {
       file += fmt::format("{:.0f} {:.0f} {}\n", 1e4 * sample.log_ratio, 100 * sample.clock, sample.dirty ? 1 : 0);
       if (sample.dirty) continue;
       clean.push_back(sample.log_ratio);
       slow += sample.log_ratio > std::log(1.1);
     }
-    const double count = static_cast<double>(noise.size()), dirty = 1 - static_cast<double>(clean.size()) / count;
+    const double count = static_cast<double>(all.samples.size());
+    const double dirty = 1 - static_cast<double>(clean.size()) / count;
     const double unseen = static_cast<double>(slow) / count, spread = scaled_mad(clean);
-    markdown += fmt::format("| {} | {} | {:.1f} % | {:.2f} % | {:.1f} % | {:.0f} % |\n", name(condition), noise.size(),
-                            100 * dirty, 100 * spread, 100 * unseen, 100 * others);
+    markdown += fmt::format("| {} | {} | {:.1f} % | {:.2f} % | {:.1f} % | {:.0f} % |\n", name(condition),
+                            all.samples.size(), 100 * dirty, 100 * spread, 100 * unseen, 100 * others);
     list.push_back({{"condition", name(condition)},
-                    {"samples", noise.size()},
+                    {"samples", all.samples.size()},
                     {"dirty", dirty},
                     {"spread", spread},
                     {"slow_unseen", unseen},
                     {"others_share", others}});
   }
-  bench.executor->close(0);
   write_file_atomically(settings.noise, file);
   return {markdown, list.dump(2)};
 }

@@ -6,8 +6,6 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MOST = 10
-# What has more, and how many: to be divided, not to grow.
-LARGER = {"Backend": 12}
 
 
 def virtual_functions(text):
@@ -44,7 +42,7 @@ class Interfaces(unittest.TestCase):
                 for name, number in virtual_functions(header.read_text()).items():
                     counts[name] = max(number, counts.get(name, 0))
         self.assertEqual((counts["Solver"], counts["Device"], counts["Op"]), (10, 10, 10), "they are found, and full")
-        self.assertEqual({name: number for name, number in counts.items() if number > MOST}, LARGER)
+        self.assertEqual({name: number for name, number in counts.items() if number > MOST}, {})
 
 
 if __name__ == "__main__":

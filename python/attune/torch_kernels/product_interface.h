@@ -6,10 +6,10 @@
 // headers of the PyTorch that runs there. C++17 without any other header, because PyTorch's version decides the rest.
 namespace attune::python {
 
-/// Who computed a call and why. Attune's: routed, no_row. PyTorch's: all others. product_names() has the names.
+/// Who computed a call and why. Attune's: routed, no_row. PyTorch's: all others.
 enum class Reason : int32_t {
   routed,      ///< A row of a table served it.
-  no_row,      ///< Attune served it untuned.
+  no_row,      ///< Attune served it untuned, on the host.
   dtype,       ///< Not of one type, or not fp32, bf16 or fp16.
   shape,       ///< No product: sizes that do not fit, no elements, no matrix.
   layout,      ///< Strides that no kernel reads and that are not worth a copy.
@@ -19,10 +19,23 @@ enum class Reason : int32_t {
   no_library,  ///< No library of this machine supports the problem.
   grad,        ///< A gradient is wanted, and PyTorch's function was replaced in Python.
   context,     ///< Autocast, tracing, a subclass, a transform, or a parallel region of PyTorch.
+  settings,    ///< PyTorch's settings ask for other arithmetic than rows have, or several devices are named.
+  no_gpu_row,  ///< No row serves it on its GPU.
+  not_ready,   ///< The row's kernel on its GPU is not compiled, or its plan is not made yet inside a capture.
+  stock_row,   ///< The row names PyTorch's own operator: nothing was faster when the shape was tuned.
   count
 };
 
-/// A tensor on the host. `dims` < 0: there is none. Strides are in elements.
+enum class DeviceKind : int32_t { host, cuda };
+
+/// Where a call's tensors are, and the stream that their work goes to (null on the host).
+struct CallPlace {
+  DeviceKind kind;
+  int32_t index;
+  void* stream;
+};
+
+/// A tensor. `dims` < 0: there is none. Strides are in elements.
 struct TensorView {
   void* data;
   const int64_t* sizes;
@@ -33,12 +46,16 @@ struct TensorView {
 
 /// out[..., n] = x[..., k] · w (+ bias[n]).
 struct ProductCall {
+  CallPlace place;
   TensorView x, w, bias, out;
   bool w_is_kn;  ///< w has the shape (k, n), as for mm(); else (n, k), as for linear(). Its strides may say otherwise.
+  bool must_be_repeatable;  ///< Only kernels whose results repeat may compute it.
 };
 
 /// What to run. If `copies_x` or `copies_bias`, the caller passes a contiguous copy in its place.
 struct PreparedProduct {
+  CallPlace place;
+  const void* plan;  ///< The row's plan on a GPU, valid until the thread's next call of examine(); else null.
   int64_t m, n, k;
   int32_t dtype;
   uint32_t flags;  ///< attune::GemmKey::Flag
@@ -53,11 +70,14 @@ struct ProductAddresses {
 struct ProductFunctions {
   /// Fills in `prepared` if Attune can take the call, and returns Reason::routed; else counts and returns why not.
   Reason (*examine)(const ProductCall* call, PreparedProduct* prepared);
-  /// Runs on at most `threads` threads and counts who served it. `error`: null, or one sentence on what failed, valid
-  /// until the thread's next call. Nothing is written where PyTorch is to compute the call (Reason::no_library).
+  /// Runs on at most `threads` threads (on the host) and counts who served it. `error`: null, or one sentence on what
+  /// failed, valid until the thread's next call. Nothing is written where PyTorch is to compute the call (neither
+  /// routed nor no_row).
   Reason (*run)(const PreparedProduct* prepared, const ProductAddresses* addresses, int32_t threads,
                 const char** error);
   void (*count)(Reason reason);
+  /// Tells run(), of this thread, that the plan which it runs is PyTorch's own operator, which has computed nothing.
+  void (*leave_to_stock)();
 };
 
 }  // namespace attune::python

@@ -120,6 +120,21 @@ std::unique_ptr<WorkerExecutor> open_worker(const Part& part, Strays* strays, co
   return std::make_unique<WorkerExecutor>(std::move(options));
 }
 
+/// Like above for one of several. One that does not work is refused with the list of the others.
+std::unique_ptr<WorkerExecutor> open_worker_of(std::span<const Part> parts, size_t i, Strays* strays,
+                                               const std::function<bool()>& stop) {
+  try {
+    return open_worker(parts[i], strays, stop);
+  } catch (const Error& error) {
+    if (parts.size() == 1 || error.code() != ErrorCode::device) throw;
+    std::vector<std::string> others;
+    for (const Part& other : parts) {
+      if (other.name != parts[i].name) others.push_back(other.name);
+    }
+    fail(ErrorCode::device, "{}; without it: --devices {}", error.what(), join(others, ","));
+  }
+}
+
 uint64_t max_cache_bytes(const KernelOptions& options) {
   if (options.max_cache_bytes) return *options.max_cache_bytes;
   const CacheLimit limit = cache_limit(kProgramCacheBytes);
@@ -168,11 +183,12 @@ std::vector<Environment> open_environments(const DeviceChoice& devices, Isolatio
   if (parts.front().name.starts_with("cpu")) check_stack();
   const auto strays = isolation == Isolation::process ? std::make_shared<Strays>() : nullptr;
   std::vector<Environment> all;
-  for (Part& part : parts) {
+  for (size_t i = 0; i < parts.size(); ++i) {
+    Part& part = parts[i];
     Environment& one = all.emplace_back();
     if (isolation == Isolation::process) {
       one.strays = strays;
-      auto worker = open_worker(part, strays.get(), stop);
+      auto worker = open_worker_of(parts, i, strays.get(), stop);
       one.worker = worker.get();
       one.executor = std::move(worker);
     } else {
@@ -200,7 +216,7 @@ void say_on_standard_error(const std::string& line) { print_line(stderr, line); 
 void wait_for_quiet(const Environment& environment, double wait_s, const std::function<bool()>& stop,
                     const std::function<void(const std::string&)>& say) {
   if (environment.device().kind != "host" || wait_s <= 0) return;
-  auto own = environment.executor->processes();
+  auto own = environment.executor->workers().processes;
   own.push_back(getpid());
   constexpr int kSilentWindows = 2;  // Windows that a quiet machine needs.
   int num_windows = 0;

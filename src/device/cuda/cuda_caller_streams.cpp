@@ -37,6 +37,28 @@ uint64_t CudaCallerStreams::capture_of(void* stream) const noexcept {
 
 std::unique_ptr<CaptureExemption> CudaCallerStreams::exempt() { return std::make_unique<RelaxedThread>(driver_); }
 
+void CudaCallerStreams::open(CUcontext context) {
+  context_ = context;
+  const CurrentContext current(driver_, context_);
+  driver_.check(driver_.cuStreamCreate(&own_, CU_STREAM_NON_BLOCKING), "make a stream");
+}
+
+void CudaCallerStreams::close() noexcept {
+  if (own_ == nullptr) return;
+  const CurrentContext current(driver_, context_, std::nothrow);
+  driver_.cuStreamDestroy(std::exchange(own_, nullptr));
+}
+
+void CudaCallerStreams::clear(const Buffer& area, std::optional<void*> stream) {
+  if (area.bytes == 0) return;
+  const CurrentContext current(driver_, context_);
+  auto* const queue = stream ? static_cast<CUstream>(*stream) : own_;
+  driver_.check(driver_.cuMemsetD8Async(reinterpret_cast<CUdeviceptr>(area.data), 0, area.bytes, queue),
+                "set its memory");
+  // A wait for the whole context would end every capture in it.
+  if (!stream) driver_.check(driver_.cuStreamSynchronize(own_), "set its memory");
+}
+
 bool CudaCallerStreams::keep_with_graph(void* stream, std::shared_ptr<void> object) noexcept {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   CUgraph graph = nullptr;

@@ -34,18 +34,23 @@ ContestConstants cuda_constants() {
 }  // namespace
 
 CudaDevice::CudaDevice(DeviceInfo info) : info_(std::move(info)), driver_(CudaDriver::get()), caller_streams_(driver_) {
+  // An application may open a device while it captures a stream of it.
+  const auto exemption = caller_streams_.exempt();
   driver_.check(driver_.cuDeviceGet(&device_, cuda_ordinal(info_.id)), "find a device");
   max_clock_ghz_ = cuda_clock_ghz(driver_, device_);
   driver_.check(driver_.cuDevicePrimaryCtxRetain(&context_, device_), "open a device");
   try {
-    memory_.emplace(driver_, context_, info_.num_units);
+    memory_.emplace(driver_, context_, info_.num_units, time());
+    caller_streams_.open(context_);
   } catch (...) {
+    memory_.reset();
     driver_.cuDevicePrimaryCtxRelease(device_);
     throw;
   }
 }
 
 CudaDevice::~CudaDevice() {
+  caller_streams_.close();
   memory_.reset();
   driver_.cuDevicePrimaryCtxRelease(device_);
 }
@@ -64,7 +69,7 @@ bool CudaDevice::healthy() noexcept {
 void CudaDevice::synchronize() noexcept { healthy(); }
 
 std::unique_ptr<KernelModule> CudaDevice::load(const void* image) {
-  return std::make_unique<CudaKernelModule>(driver_, context_, image);
+  return std::make_unique<CudaKernelModule>(driver_, context_, image, &time());
 }
 
 std::unique_ptr<Stream> CudaDevice::open_stream() { return std::make_unique<CudaStream>(driver_, context_); }
@@ -89,6 +94,7 @@ void register_cuda_devices(std::vector<DeviceKind>& kinds) {
                    .contest = cuda_constants(),
                    .max_open_problems = 6,
                    .compiles_beside_measuring = true,
+                   .idle_worker_bytes = uint64_t{1} << 30,  // its context, and cuBLASLt's workspace and kernels
                    .visibility_variable = "CUDA_VISIBLE_DEVICES",
                    .visible_name = cuda_visible_name,
                    .pci_address = cuda_pci_address,

@@ -30,6 +30,7 @@ namespace attune {
   X(cuMemcpyHtoD)                      \
   X(cuMemcpyDtoH)                      \
   X(cuMemcpyDtoD)                      \
+  X(cuMemsetD8Async)                   \
   X(cuMemsetD32Async)                  \
   X(cuStreamCreate)                    \
   X(cuStreamDestroy)                   \

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "device/cuda/cuda_kernel_module.h"
 
+#include "base/clock.h"
+
 namespace attune {
 
-CudaKernelModule::CudaKernelModule(const CudaDriver& driver, CUcontext context, const void* image)
-    : driver_(driver), context_(context) {
+CudaKernelModule::CudaKernelModule(const CudaDriver& driver, CUcontext context, const void* image, DeviceTime* time)
+    : driver_(driver), context_(context), time_(time) {
   const CurrentContext current(driver_, context_);
   driver_.check(driver_.cuModuleLoadData(&module_, image), "load kernels");
 }
@@ -17,8 +19,10 @@ CudaKernelModule::~CudaKernelModule() {
 void CudaKernelModule::run(const char* kernel, const LaunchGrid& grid, std::span<void* const> arguments) {
   const CurrentContext current(driver_, context_);
   driver_.check(driver_.cuCtxSynchronize(), "complete its work");
+  const double began_s = steady_clock().now_s();
   enqueue(function(kernel), grid, arguments, nullptr);
   driver_.check(driver_.cuCtxSynchronize(), "run a kernel");
+  if (time_ != nullptr) time_->add_busy_us(1e6 * (steady_clock().now_s() - began_s));
 }
 
 CUfunction CudaKernelModule::function(const char* kernel) const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include "device/cuda/cuda_driver.h"
+#include "device/device_time.h"
 #include "device/kernel_module.h"
 
 namespace attune {
@@ -9,8 +10,8 @@ namespace attune {
 class CudaKernelModule final : public KernelModule {
  public:
   /// `image`: a fatbin or cubin. The driver compiles what it has as text, where it has no binary for the GPU. Throws
-  /// device.
-  CudaKernelModule(const CudaDriver& driver, CUcontext context, const void* image);
+  /// device. `time`: counts what run() takes; null: nobody does.
+  CudaKernelModule(const CudaDriver& driver, CUcontext context, const void* image, DeviceTime* time = nullptr);
   ~CudaKernelModule() override;
   CudaKernelModule(const CudaKernelModule&) = delete;
   CudaKernelModule& operator=(const CudaKernelModule&) = delete;
@@ -25,6 +26,7 @@ class CudaKernelModule final : public KernelModule {
  private:
   const CudaDriver& driver_;
   CUcontext context_;
+  DeviceTime* time_;
   CUmodule module_ = nullptr;
 };
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
 #include "base/error.h"
 
 namespace attune {
@@ -17,10 +18,10 @@ CUdeviceptr address_of(const void* address) { return reinterpret_cast<CUdevicept
 
 }  // namespace
 
-CudaMemory::CudaMemory(const CudaDriver& driver, CUcontext context, int64_t num_units)
-    : driver_(driver), context_(context) {
+CudaMemory::CudaMemory(const CudaDriver& driver, CUcontext context, int64_t num_units, DeviceTime& time)
+    : driver_(driver), context_(context), time_(time) {
   const CurrentContext current(driver_, context_);
-  contents_.kernels.emplace(driver, num_units);
+  contents_.kernels.emplace(driver, num_units, time);
 }
 
 CudaMemory::~CudaMemory() {
@@ -87,8 +88,10 @@ void CudaMemory::copy(void* to, const void* from, uint64_t bytes) {
   if (bytes == 0) return;
   within([&](Contents&) {
     driver_.check(driver_.cuCtxSynchronize(), "complete its work");
+    const double began_s = steady_clock().now_s();
     driver_.check(driver_.cuMemcpyDtoD(address_of(to), address_of(from), bytes), "copy its memory");
     driver_.check(driver_.cuCtxSynchronize(), "copy its memory");
+    time_.add_busy_us(1e6 * (steady_clock().now_s() - began_s));
   });
 }
 

@@ -13,8 +13,8 @@ namespace attune {
 /// The memory of a GPU. It has no write protection.
 class CudaMemory final : public DeviceMemory {
  public:
-  /// The context must outlive it.
-  CudaMemory(const CudaDriver& driver, CUcontext context, int64_t num_units);
+  /// The context and `time`, which counts what its kernels and copies take, must outlive it.
+  CudaMemory(const CudaDriver& driver, CUcontext context, int64_t num_units, DeviceTime& time);
   ~CudaMemory() override;
 
   Buffer allocate(uint64_t bytes, uint32_t alignment) override;
@@ -39,6 +39,7 @@ class CudaMemory final : public DeviceMemory {
 
   const CudaDriver& driver_;
   CUcontext context_;
+  DeviceTime& time_;
   struct Contents {
     std::optional<DeviceKernels> kernels;
     std::unordered_map<void*, CUdeviceptr> blocks;  ///< Those of allocations that begin within theirs.

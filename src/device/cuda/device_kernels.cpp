@@ -34,8 +34,8 @@ AreaList list_of(std::span<const Buffer> areas) {
 
 }  // namespace
 
-DeviceKernels::DeviceKernels(const CudaDriver& driver, int64_t num_units)
-    : driver_(driver), max_blocks_(static_cast<uint32_t>(num_units) * kBlocksPerUnit) {
+DeviceKernels::DeviceKernels(const CudaDriver& driver, int64_t num_units, DeviceTime& time)
+    : driver_(driver), time_(time), max_blocks_(static_cast<uint32_t>(num_units) * kBlocksPerUnit) {
   driver.check(driver.cuModuleLoadData(&module_, cuda_memory_kernels), "load the kernels for its memory");
   fill_ = function("attune_fill");
   scan_ = function("attune_scan");
@@ -90,9 +90,12 @@ std::vector<DeviceKernels::Words> DeviceKernels::ask(CUfunction kernel, std::spa
     const auto some = areas.first(std::min<size_t>(areas.size(), AreaList::kMaxAreas));
     areas = areas.subspan(some.size());
     const AreaList list = list_of(some);
+    driver_.check(driver_.cuEventRecord(begin_, nullptr), "mark a time");
     clear_answers(some.size());
     launch(kernel, list.first_piece[list.count], list, values..., words_);
+    driver_.check(driver_.cuEventRecord(end_, nullptr), "mark a time");
     const auto words = answers(some.size());
+    time_.add_busy_us(marked_us());
     all.insert(all.end(), words.begin(), words.end());
   }
   return all;
@@ -120,6 +123,13 @@ double DeviceKernels::read_us(Buffer area, uint32_t rounds) {
   launch(read_, area.bytes / 16 / kThreads, address_of(area), area.bytes / 16, rounds, words_);
   driver_.check(driver_.cuEventRecord(end_, nullptr), "mark a time");
   driver_.check(driver_.cuCtxSynchronize(), "read its memory");
+  const double us = marked_us();
+  time_.add_busy_us(us);
+  return us;
+}
+
+/// Time between the marks, which have been reached.
+double DeviceKernels::marked_us() const {
   float ms = 0;
   driver_.check(driver_.event_elapsed_time(&ms, begin_, end_), "take a time");
   return 1e3 * static_cast<double>(ms);

@@ -9,6 +9,7 @@
 #include "device/buffer.h"
 #include "device/cuda/area_list.h"
 #include "device/cuda/cuda_driver.h"
+#include "device/device_time.h"
 
 namespace attune {
 
@@ -17,8 +18,8 @@ namespace attune {
 class DeviceKernels {
  public:
   /// `num_units`: multiprocessors. The driver compiles the kernels for an architecture that this build has no binary
-  /// of.
-  DeviceKernels(const CudaDriver& driver, int64_t num_units);
+  /// of. Counts in `time` what its kernels take.
+  DeviceKernels(const CudaDriver& driver, int64_t num_units, DeviceTime& time);
   ~DeviceKernels();
   DeviceKernels(const DeviceKernels&) = delete;
   DeviceKernels& operator=(const DeviceKernels&) = delete;
@@ -43,7 +44,10 @@ class DeviceKernels {
   template <typename... Values>
   std::vector<Words> ask(CUfunction kernel, std::span<const Buffer> areas, Values... values);
 
+  double marked_us() const;
+
   const CudaDriver& driver_;
+  DeviceTime& time_;
   uint32_t max_blocks_;
   CUmodule module_ = nullptr;
   CUfunction fill_ = nullptr, scan_ = nullptr, hash_ = nullptr, read_ = nullptr, clock_ = nullptr;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -91,7 +92,10 @@ class FakeDevice::FakeStream final : public Stream {
 };
 
 FakeDevice::FakeDevice(const FakeNoise& noise)
-    : info_(describe()), memory_(static_cast<uint64_t>(info_.memory_bytes)), noise_(noise), random_(noise.seed) {
+    : info_(describe()),
+      memory_(static_cast<uint64_t>(info_.memory_bytes), [this] { spoil_capture(); }),
+      noise_(noise),
+      random_(noise.seed) {
   if (const char* path = variable_value("ATTUNE_FAKE_BROKEN_DEVICE")) broken_path_ = path;
 }
 FakeDevice::~FakeDevice() = default;
@@ -118,8 +122,19 @@ bool FakeDevice::keep_with_graph(void*, std::shared_ptr<void> object) noexcept {
   return true;
 }
 
-void FakeDevice::advance_us(double us) noexcept {
+void FakeDevice::clear(const Buffer& area, std::optional<void*> stream) {
+  const auto set = [area] { std::memset(FakeMemory::reach(area.data), 0, area.bytes); };
+  FakeStream* const capturing = capturing_;
+  if (stream && capturing != nullptr && *stream == capturing) return capturing->push(set);
+  set();
+}
+
+void FakeDevice::spoil_capture() noexcept {
   if (FakeStream* const capturing = capturing_) capturing->spoil();
+}
+
+void FakeDevice::advance_us(double us) noexcept {
+  spoil_capture();
   now_us_.fetch_add(us * factor_, std::memory_order_relaxed);
 }
 

@@ -69,7 +69,10 @@ class FakeDevice final : public Device, private DeviceThreads, private CallerStr
   Disturbance end_watch() override;
   uint64_t capture_of(void* stream) const noexcept override;
   std::unique_ptr<CaptureExemption> exempt() override { return nullptr; }
+  void clear(const Buffer& area, std::optional<void*> stream) override;
   bool keep_with_graph(void* stream, std::shared_ptr<void> object) noexcept override;
+
+  void spoil_capture() noexcept;
 
   DeviceInfo info_;
   FakeMemory memory_;

@@ -43,6 +43,11 @@ Buffer FakeMemory::allocate(uint64_t bytes, uint32_t alignment) {
   return {reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(data) | kDeviceBit), bytes};
 }
 
+void FakeMemory::fill_all(std::span<const Buffer> areas, Pattern pattern) {
+  if (on_wait_) on_wait_();
+  ReachableMemory::fill_all(areas, pattern);
+}
+
 void FakeMemory::release(Buffer buffer) noexcept {
   if (buffer.data == nullptr) return;
   std::free(reach(buffer.data));

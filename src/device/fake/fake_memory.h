@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <atomic>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "device/reachable_memory.h"
@@ -12,7 +14,9 @@ namespace attune {
 /// which a fake device reaches too. Pages can be made read-only for its kernels.
 class FakeMemory final : public ReachableMemory {
  public:
-  explicit FakeMemory(uint64_t capacity_bytes) : capacity_bytes_(capacity_bytes) {}
+  /// `on_wait` (may be empty): called where a GPU would wait for all its work.
+  explicit FakeMemory(uint64_t capacity_bytes, std::function<void()> on_wait = {})
+      : capacity_bytes_(capacity_bytes), on_wait_(std::move(on_wait)) {}
 
   /// Number of bytes allocated and not released.
   uint64_t allocated_bytes() const noexcept { return allocated_bytes_.load(); }
@@ -23,12 +27,14 @@ class FakeMemory final : public ReachableMemory {
 
   Buffer allocate(uint64_t bytes, uint32_t alignment) override;
   void release(Buffer buffer) noexcept override;
+  void fill_all(std::span<const Buffer> areas, Pattern pattern) override;
   std::byte* host_address(void*) noexcept override { return nullptr; }
 
  private:
   std::byte* place_of(const void* address) const noexcept override { return reach(address); }
 
   uint64_t capacity_bytes_;
+  std::function<void()> on_wait_;
   std::atomic<uint64_t> allocated_bytes_{0};
 };
 

@@ -12,35 +12,22 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/locations.h"
 #include "base/mutex.h"
 #include "base/text.h"
-#include "base/variable.h"
 #include "dispatch/capture/capture_files.h"
+#include "dispatch/plans/attune_program.h"
 #include "formats/csv/key_cells.h"
 #include "process/children.h"
 #include "process/reap.h"
 #include "process/spawn.h"
-
-extern char** environ;
 
 namespace attune {
 namespace {
 
 namespace fs = std::filesystem;
 
-bool is_program(const fs::path& path) {
-  std::error_code missing;
-  return fs::is_regular_file(path, missing) && ::access(path.c_str(), X_OK) == 0;
-}
-
 std::map<std::string, std::string> environment_with(const fs::path& state) {
-  std::map<std::string, std::string> all;
-  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
-    const std::string_view text = *variable;
-    if (const size_t equals = text.find('='); equals != std::string_view::npos)
-      all.emplace(text.substr(0, equals), text.substr(equals + 1));
-  }
+  std::map<std::string, std::string> all = environment_copy();
   all["ATTUNE_HOME"] = state.string();
   return all;
 }
@@ -85,20 +72,6 @@ std::string last_line(int descriptor) {
 }
 
 }  // namespace
-
-OnlineProgram online_program() {
-  const char* named = variable_or_null("ATTUNE_PROGRAM");
-  const fs::path folder = code_folder();
-  std::vector<fs::path> places = {folder.parent_path() / "bin" / "attune",
-                                  folder.parent_path().parent_path() / "bin" / "attune", folder / "attune"};
-  if (named != nullptr) places = {named};
-  for (const fs::path& place : places) {
-    if (is_program(place)) return {fs::absolute(place), {}};
-  }
-  return {
-      {},
-      fmt::format("the attune program was not found, set ATTUNE_PROGRAM to its path: '{}'", places.front().string())};
-}
 
 OnlineTuning::OnlineTuning(OnlineOptions options)
     : options_(std::move(options)),

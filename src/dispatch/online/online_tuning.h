@@ -18,17 +18,8 @@
 
 namespace attune {
 
-/// The program `attune` that belongs to this library, or a sentence that says why there is none.
-struct OnlineProgram {
-  std::filesystem::path path;  ///< Absolute; empty: not found.
-  std::string why_not;
-};
-/// Returns $ATTUNE_PROGRAM, else bin/attune of the library's installation tree, else the attune beside the library.
-/// Reads the environment.
-OnlineProgram online_program();
-
 struct OnlineOptions {
-  std::filesystem::path program;  ///< OnlineProgram::path.
+  std::filesystem::path program;  ///< AttuneProgram::path.
   std::filesystem::path state;    ///< home_location(); passed to the program as ATTUNE_HOME.
   DeviceInfo device;              ///< The device whose lookups will miss shapes, see OnlineTuning::tune_for().
   /// Time from the end of a program to the start of the next one, if shapes are left or it failed; doubled with each

@@ -14,7 +14,6 @@
 #include "base/text.h"
 #include "formats/csv/shape_list.h"
 #include "process/temporary_folder.h"
-#include "testing/environment.h"
 #include "testing/no_reaping.h"
 
 namespace attune {
@@ -282,18 +281,6 @@ TEST_F(OnlineTuningTest, AQueueThatCannotBeWrittenIsSaidOnceAndTriedAgain) {
   fs::remove(root_ / "online");
   EXPECT_EQ(online.poll(), std::vector<std::string>());
   EXPECT_TRUE(queue().is_waiting());
-}
-
-TEST_F(OnlineTuningTest, TheProgramIsFoundByItsVariable) {
-  const fs::path file = program("exit 0\n");
-  {
-    const TestEnvironment named("ATTUNE_PROGRAM", file.string());
-    EXPECT_EQ(online_program().path, file);
-  }
-  const TestEnvironment named("ATTUNE_PROGRAM", "/nowhere/attune");
-  const OnlineProgram none = online_program();
-  EXPECT_TRUE(none.path.empty());
-  EXPECT_EQ(none.why_not, "the attune program was not found, set ATTUNE_PROGRAM to its path: '/nowhere/attune'");
 }
 
 TEST_F(OnlineTuningTest, DevicesOfOtherTablesHaveQueuesOfTheirOwn) {

@@ -5,6 +5,7 @@
 #include <list>
 #include <memory>
 
+#include "base/clock.h"
 #include "base/mutex.h"
 #include "device/device.h"
 
@@ -16,7 +17,7 @@ namespace attune {
 /// LibraryUses, for which a fork() waits.
 class GraphHolds {
  public:
-  GraphHolds() = default;
+  explicit GraphHolds(Clock& clock = steady_clock()) : clock_(clock) {}
   /// What graphs that have not ended hold is never freed; launching them is the caller's error.
   ~GraphHolds();
   GraphHolds(const GraphHolds&) = delete;
@@ -27,6 +28,16 @@ class GraphHolds {
   void hold(CallerStreams& streams, void* stream, std::shared_ptr<void> object);
   /// Frees what belonged to graphs that have ended. Calls the device.
   void free_ended();
+  /// Notes a call that belongs to a capture. No lock.
+  void note_capture() noexcept { last_captured_s_.store(clock_.now_s(), std::memory_order_relaxed); }
+  /// Whether a graph may still be captured, by whatever thread. A wait for the device would end the capture, and no
+  /// driver tells of captures on streams that it is not asked about: one is taken to last kMaxPauseS after its last
+  /// call, unless all graphs have ended. No lock.
+  bool may_be_capturing() const noexcept {
+    return num_held() > 0 && clock_.now_s() - last_captured_s_.load(std::memory_order_relaxed) < kMaxPauseS;
+  }
+  static constexpr double kMaxPauseS = 2;
+
   /// Number of objects that graphs hold. No lock.
   uint64_t num_held() const noexcept { return num_held_->load(std::memory_order_relaxed); }
 
@@ -40,6 +51,8 @@ class GraphHolds {
   static Holds& never_freed();
   Holds take_ended();
 
+  Clock& clock_;
+  std::atomic<double> last_captured_s_{-kMaxPauseS};
   Mutex mutex_;
   Holds holds_ ATTUNE_GUARDED_BY(mutex_);
   std::shared_ptr<std::atomic<uint64_t>> num_held_ = std::make_shared<std::atomic<uint64_t>>(0);  ///< Graphs share it.

@@ -10,14 +10,14 @@
 namespace attune {
 
 std::map<std::string, std::string> compile_kernels(const std::vector<CompileTask>& tasks, const CachePlace& cache,
-                                                   const std::function<bool()>& stopped) {
+                                                   const HelperProgram& helper, const std::function<bool()>& stopped) {
   std::map<std::string, std::string> failures;
   try {
     // Starting compilers takes locks, which a child of fork() must find open.
     std::optional<LibraryUse> use(std::in_place);
     if (cache.folder.empty()) fail(ErrorCode::unavailable, "there is no folder for compiled kernels, set ATTUNE_CACHE");
     KernelCache kernels({cache.folder}, cache.max_bytes);
-    CompilePool pool(kernels, {.jobs = 1});
+    CompilePool pool(kernels, {.jobs = 1, .helper = helper});
     for (const CompileTask& task : tasks) pool.submit(task);
     while (pool.unanswered() > 0 && !stopped()) {
       for (const CompileResult& one : pool.wait(Milliseconds(20))) {

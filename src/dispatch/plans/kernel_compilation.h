@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "compile/compile_helper.h"
 #include "solver/solver.h"
 
 namespace attune {
@@ -17,10 +18,11 @@ struct CachePlace {
   uint64_t max_bytes = 0;
 };
 
-/// Compiles kernels into a cache in child processes with limits and a deadline, one after another; blocks.
-/// Returns the failed recipes with the reasons, which include an empty folder. Once `stopped` returns true, it kills
-/// the compilers and returns: an ending program does not wait for them. Other threads may fork meanwhile.
+/// Compiles kernels into a cache in child processes with limits and a deadline, one after another; blocks. `helper`:
+/// how those are started that compile with a library (compile_worker()). Returns the failed recipes with the reasons,
+/// which include an empty folder. Once `stopped` returns true, it kills the compilers and returns: an ending program
+/// does not wait for them. Other threads may fork meanwhile.
 std::map<std::string, std::string> compile_kernels(const std::vector<CompileTask>& tasks, const CachePlace& cache,
-                                                   const std::function<bool()>& stopped);
+                                                   const HelperProgram& helper, const std::function<bool()>& stopped);
 
 }  // namespace attune

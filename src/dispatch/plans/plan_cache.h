@@ -11,6 +11,7 @@
 
 #include "attune/plan.h"
 #include "attune/problem.h"
+#include "dispatch/agreement/serving_report.h"
 
 namespace attune {
 
@@ -22,6 +23,7 @@ struct alignas(64) CachedPlan {
   bool drifted = false;               ///< See Hit::drifted.
   uint8_t layout = 0;                 ///< Hit::layout of an untuned plan.
   std::string untuned;                ///< Candidate of an untuned plan; else empty.
+  std::vector<CommonKernel> kernels;  ///< Those that it has loaded.
   bool is_kept = false;               ///< Found by its name; otherwise destroyed once no thread holds it.
   std::vector<ProblemKey> answers;    ///< Hashes of the problems that it answers or answered. Used under making_.
   std::atomic<uint64_t> last_use{0};  ///< PlanCache::time() of the last use.

@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <limits>
 #include <mutex>
@@ -143,6 +144,25 @@ void PlanMaker::check_usable(const Problem& problem, const Candidate& candidate,
     fail(is_current ? ErrorCode::invalid_input : ErrorCode::unavailable, "{}", *why);
 }
 
+std::optional<Binary> PlanMaker::cached(const CompileTask& task) const {
+  auto binary = cache_ ? cache_->find(task.arch, task.recipe(), {}) : std::optional<Binary>();
+  if (!binary) return binary;
+  // Asking the compiler may take long, so it is done only for cached kernels.
+  const std::string toolchain = asks_compilers_ ? toolchain_of(task) : std::string();
+  if (!toolchain.empty() && binary->toolchain != toolchain) binary = cache_->find(task.arch, task.recipe(), toolchain);
+  if (!binary) fail(ErrorCode::unavailable, "its kernel was just removed from the cache");
+  return binary;
+}
+
+/// Why a kernel is not to be compiled; nothing if it is.
+std::optional<std::string> PlanMaker::why_failed(const std::string& recipe) const {
+  // What failed here alone is not yet a failure of all: its row keeps its stand-in until they agree on that.
+  if (agreed_ != nullptr)
+    return agreed_->has_failed(recipe) ? std::optional("a process that serves alike cannot compile it") : std::nullopt;
+  const auto failure = failures_.find(recipe);
+  return failure == failures_.end() ? std::nullopt : std::optional(failure->second);
+}
+
 PlanMaker::PlanResult PlanMaker::prepare(const Problem& problem, const Solver& solver, const Config& config) {
   PlanResult made;
   Contender whole;
@@ -151,22 +171,19 @@ PlanMaker::PlanResult PlanMaker::prepare(const Problem& problem, const Solver& s
   if (!whole.parts.empty()) whole.space = opened(solver).backend->space(problem);
   std::vector<Binary> binaries;
   for (CompileTask& task : all_compile_tasks(solvers_, whole, problem, config, device())) {
-    auto binary = cache_ ? cache_->find(task.arch, task.recipe(), {}) : std::optional<Binary>();
-    if (!binary) {
-      if (const auto failure = failures_.find(task.recipe()); failure != failures_.end()) {
+    auto binary = cached(task);
+    if (!binary || !may_serve(std::array{CommonKernel{binary->recipe, binary->toolchain}})) {
+      if (const auto failure = why_failed(task.recipe())) {
         made.missing.clear();
-        made.why_not = "its kernel cannot be compiled: " + failure->second;
+        made.why_not = "its kernel cannot be compiled: " + *failure;
         return made;
       }
       made.missing.push_back(std::move(task));
       continue;
     }
-    // Asking the compiler may take long, so it is done only for cached kernels.
     const std::string toolchain = asks_compilers_ ? toolchain_of(task) : std::string();
-    if (!toolchain.empty() && binary->toolchain != toolchain)
-      binary = cache_->find(task.arch, task.recipe(), toolchain);
-    if (!binary) fail(ErrorCode::unavailable, "its kernel was just removed from the cache");
     made.drifted = made.drifted || (!toolchain.empty() && binary->toolchain != toolchain);
+    made.kernels.push_back({binary->recipe, binary->toolchain});
     binaries.push_back(std::move(*binary));
   }
   if (!made.missing.empty()) {
@@ -227,9 +244,15 @@ void PlanMaker::visit_solvers(const Problem& problem, const std::function<bool(c
 
 /// Like prepare(), and names the candidate.
 PlanMaker::PlanResult PlanMaker::prepare_untuned(const Problem& problem, const Solver& solver, const Config& config) {
-  PlanResult made = prepare(problem, solver, config);
   const std::string version = candidate_version(solver, opened(solver).backend->versions());
-  made.untuned = Candidate{std::string(solver.id()), version, config}.name();
+  const std::string name = Candidate{std::string(solver.id()), version, config}.name();
+  const Ban* const ban = bans_->find(name, device().key(), problem.key());
+  PlanResult made;
+  if (ban == nullptr)
+    made = prepare(problem, solver, config);
+  else
+    made.why_not = fmt::format("{} {}", name, ban_clause(*ban));
+  made.untuned = name;
   return made;
 }
 

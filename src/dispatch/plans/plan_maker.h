@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "attune/error.h"
@@ -14,9 +15,11 @@
 #include "attune/problem.h"
 #include "attune/workspace_allocator.h"
 #include "compile/kernel_cache.h"
+#include "core/ban.h"
 #include "core/binary.h"
 #include "core/candidate.h"
 #include "device/device.h"
+#include "dispatch/agreement/agreed_kernels.h"
 #include "dispatch/plans/graph_holds.h"
 #include "solver/registry.h"
 #include "solver/weight_packing.h"
@@ -38,10 +41,11 @@ class PlanMaker {
     std::unique_ptr<Plan> plan;               ///< Thread-safe.
     std::string why_not;                      ///< If no plan: the end of a sentence, such as `its kernel …`.
     ErrorCode code = ErrorCode::unavailable;  ///< If no plan: invalid_input when the candidate's text is wrong.
-    std::vector<CompileTask> missing;  ///< If no plan: kernels to compile that the cache lacks, if those suffice.
-    bool drifted = false;              ///< A kernel was compiled by another compiler than this machine's.
-    uint8_t layout = 0;                ///< For make_untuned() with layouts: index of the one that the plan reads.
-    std::string untuned;               ///< For make_untuned(): name of the candidate.
+    std::vector<CompileTask> missing;   ///< If no plan: kernels to compile that the cache lacks, if those suffice.
+    bool drifted = false;               ///< A kernel was compiled by another compiler than this machine's.
+    uint8_t layout = 0;                 ///< For make_untuned() with layouts: index of the one that the plan reads.
+    std::string untuned;                ///< For make_untuned(): name of the candidate.
+    std::vector<CommonKernel> kernels;  ///< Those that the plan has loaded.
   };
   /// Makes the plan of a named candidate for weights in a layout; a candidate of another layout is refused, and so is a
   /// plan that does not state what is required. Requires: the problem is normalised. Errors of the candidate are
@@ -58,6 +62,15 @@ class PlanMaker {
   /// untuned config, changed in as few parameters as the layout requires.
   PlanResult make_untuned(const Problem& problem, std::span<const std::string> layouts,
                           Requirement required = Requirement::none);
+  /// Has make_untuned() pass over solvers whose untuned config is banned.
+  void set_bans(std::shared_ptr<const BanList> bans) noexcept { bans_ = std::move(bans); }
+  /// As long as it is set, kernels serve that all agreed on, and others count as not compiled yet; null: all serve.
+  void set_agreed(const AgreedKernels* agreed) noexcept { agreed_ = agreed; }
+  /// Whether a plan that was made may serve now.
+  bool may_serve(std::span<const CommonKernel> kernels) const { return agreed_ == nullptr || agreed_->serve(kernels); }
+  /// The kernel of a task in the cache, of this machine's compiler if there is one; nothing if there is none. Throws
+  /// unavailable if it is removed meanwhile.
+  std::optional<Binary> cached(const CompileTask& task) const;
   /// Whether kernels that are not in the cache will be compiled.
   bool compiles() const noexcept { return asks_compilers_; }
 
@@ -93,6 +106,7 @@ class PlanMaker {
   void visit_solvers(const Problem& problem, const std::function<bool(const Solver&)>& visit);
   std::optional<Config> untuned_in(const Problem& problem, const Solver& solver, const std::string& layout);
   PlanResult prepare(const Problem& problem, const Solver& solver, const Config& config);
+  std::optional<std::string> why_failed(const std::string& recipe) const;
   std::optional<Config> invariant_in(const Problem& single_row, const Solver& solver, const std::string& layout);
   PlanResult make_invariant(const Problem& problem, std::span<const std::string> layouts);
   bool is_last_choice(PlanResult made, Requirement required, PlanResult& last) const;
@@ -102,6 +116,8 @@ class PlanMaker {
   std::unique_ptr<Device> device_;
   const Registry& solvers_;
   const bool asks_compilers_;
+  std::shared_ptr<const BanList> bans_ = std::make_shared<const BanList>();
+  const AgreedKernels* agreed_ = nullptr;
   const WorkspaceAllocator* workspaces_ = nullptr;  ///< Null: each plan has its own in the device's memory.
   std::optional<KernelCache> cache_;                ///< Empty if there is no cache folder.
   std::map<std::string, OpenBackend, std::less<>> opened_;

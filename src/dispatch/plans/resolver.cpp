@@ -22,19 +22,38 @@ PlanMaker::PlanResult Resolver::make(const Problem& problem, const PlanRequest& 
 /// never used for weights in another layout than it was made for, and the units, which limit the threads of untuned
 /// configs.
 bool Resolver::set_plan(const Problem& problem, const PlanRequest& wanted, Resolution& answer, std::string& why_not) {
+  const bool has_bans = wanted.bans != nullptr && !wanted.bans->empty();
+  const Ban* const ban = has_bans ? wanted.bans->find(wanted.candidate, maker_.device().key(), problem.key()) : nullptr;
+  if (ban != nullptr) {
+    why_not = "its kernel " + ban_clause(*ban);
+    return false;
+  }
   PlanCache::Name name(problem.key(), fmt::format("{}\n{}", maker_.device().num_units, wanted.candidate));
   for (const std::string& layout : wanted.layouts) name.second += '\n' + layout;
+  // Which config is untuned depends on what is banned.
+  if (wanted.candidate.empty() && has_bans) name.second += '\n' + wanted.bans->text();
   CachedPlan* plan = plans_.find(name);
-  if (plan == nullptr) {
+  if (plan == nullptr || !maker_.may_serve(plan->kernels)) {
     PlanMaker::PlanResult fresh = make(problem, wanted);
     why_not = std::move(fresh.why_not);
-    if (answer.missing.empty()) answer.missing = std::move(fresh.missing);
+    if (answer.missing.empty() && !fresh.missing.empty()) {
+      answer.missing = std::move(fresh.missing);
+      answer.wanted = wanted.candidate.empty() ? fresh.untuned : std::string(wanted.candidate);
+    }
     if (!fresh.plan) {
       answer.refusal.code = fresh.code;
       return false;
     }
-    plan = plans_.insert(name, std::move(fresh.plan), fresh.drifted, fresh.layout);
-    plan->untuned = std::move(fresh.untuned);
+    // A plan that may not serve stays under its name, because a thread may hold it.
+    if (plan != nullptr) {
+      for (const CommonKernel& one : fresh.kernels) name.second += '\n' + one.toolchain;
+      plan = plans_.find(name);
+    }
+    if (plan == nullptr) {
+      plan = plans_.insert(name, std::move(fresh.plan), fresh.drifted, fresh.layout);
+      plan->untuned = std::move(fresh.untuned);
+      plan->kernels = std::move(fresh.kernels);
+    }
   }
   answer.plan = plan;
   answer.hit.plan = plan->plan.get();
@@ -46,7 +65,8 @@ bool Resolver::set_plan(const Problem& problem, const PlanRequest& wanted, Resol
 Resolution Resolver::resolve(const Problem& problem, const Candidate& candidate) {
   Resolution answer;
   answer.operands = OperandList(op_of(problem).tensors(problem));
-  set_plan(problem, {candidate.name(), {}}, answer, answer.why_not);
+  // Who names a candidate gets it, banned or not.
+  set_plan(problem, {candidate.name(), {}, nullptr}, answer, answer.why_not);
   return answer;
 }
 
@@ -83,7 +103,7 @@ Resolution Resolver::resolve(const KeyCodes& codes, const RowIndex& rows, const 
         const auto layout = layouts.empty() ? layouts : layouts.subspan(met.layout, 1);
         const std::string_view kernel = rows.kernel_name(row);
         std::string why_not = "it names no kernel";
-        const bool has_plan = !kernel.empty() && set_plan(problem, {kernel, layout}, answer, why_not);
+        const bool has_plan = !kernel.empty() && set_plan(problem, {kernel, layout, rows.bans()}, answer, why_not);
         answer.hit.match = met.match;
         answer.hit.row = met.number;
         answer.hit.regret_percent = percent_of(met.regret);
@@ -106,7 +126,8 @@ Resolution Resolver::resolve(const KeyCodes& codes, const RowIndex& rows, const 
     answer.why_not = "its kernel is not compiled yet";
     return answer;
   }
-  set_plan(problem, {{}, layouts}, answer, answer.why_not);
+  maker_.set_bans(rows.bans());
+  set_plan(problem, {{}, layouts, rows.bans()}, answer, answer.why_not);
   answer.hit.is_stand_in = answer.hit.row != 0 || (answer.hit.plan == nullptr && !answer.missing.empty());
   return answer;
 }

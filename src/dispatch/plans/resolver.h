@@ -28,6 +28,7 @@ struct Refusal {
 struct Resolution {
   Hit hit;
   std::vector<CompileTask> missing;
+  std::string wanted;          ///< Candidate that `missing` is of.
   std::string why_not;         ///< If no plan: the reason.
   Refusal refusal;             ///< If no plan: the error; the caller that serves the answer sets the sentence.
   CachedPlan* plan = nullptr;  ///< The entry that owns hit.plan.
@@ -54,6 +55,7 @@ class Resolver {
   struct PlanRequest {
     std::string_view candidate;
     std::span<const std::string> layouts;  ///< One for a candidate; empty: plain.
+    std::shared_ptr<const BanList> bans;   ///< Null: nothing is banned.
   };
   PlanMaker::PlanResult make(const Problem& problem, const PlanRequest& wanted);
   bool set_plan(const Problem& problem, const PlanRequest& wanted, Resolution& answer, std::string& why_not);

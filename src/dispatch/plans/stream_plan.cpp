@@ -20,8 +20,10 @@ using CapturedStream = std::pair<uint64_t, void*>;
 /// What a graph needs outlives the StreamPlan.
 class PlanOnStreams {
  public:
-  PlanOnStreams(std::unique_ptr<Plan> plan, Device& device, const WorkspaceAllocator* allocator)
+  PlanOnStreams(std::unique_ptr<Plan> plan, Device& device, const GraphHolds& holds,
+                const WorkspaceAllocator* allocator)
       : device_(device),
+        holds_(holds),
         allocator_(allocator),
         plan_(std::move(plan)),
         has_workspace_(plan_->traits().workspace_bytes > 0) {
@@ -64,7 +66,7 @@ class PlanOnStreams {
   Workspace new_workspace(void* stream) const { return {device_, allocator_, plan_->traits(), stream}; }
   void* workspace_of(void* stream) {
     const auto found = by_stream_.find(stream);
-    if (found == by_stream_.end() && by_stream_.size() == kMaxStreams) {
+    if (found == by_stream_.end() && by_stream_.size() >= kMaxStreams && !holds_.may_be_capturing()) {
       device_.synchronize();
       by_stream_.clear();
     }
@@ -79,11 +81,11 @@ class PlanOnStreams {
   }
   std::optional<Workspace> workspace_of_capture(void* stream) {
     if (!has_workspace_) return std::nullopt;
-    const auto exemption = device_.caller_streams()->exempt();
     return unused_workspace(stream);
   }
 
   Device& device_;
+  const GraphHolds& holds_;
   const WorkspaceAllocator* const allocator_;  ///< The application's; null: the device's memory.
   std::unique_ptr<Plan> plan_;
   const bool has_workspace_;
@@ -100,7 +102,7 @@ class StreamPlan final : public Plan {
       : callers_(device.caller_streams()),
         holds_(holds),
         traits_(plan->traits()),
-        own_(std::make_shared<PlanOnStreams>(std::move(plan), device, allocator)) {
+        own_(std::make_shared<PlanOnStreams>(std::move(plan), device, holds, allocator)) {
     if (traits_.host_bytes > 0) traits_.host_bytes += sizeof *this + sizeof *own_;
     if (!own_->has_workspace()) return;
     if (own_->owns_memory()) traits_.device_bytes += traits_.workspace_bytes;
@@ -115,6 +117,7 @@ class StreamPlan final : public Plan {
     if (!traits_.capturable)
       fail(ErrorCode::unavailable, "the kernel allocates memory or waits for the device, so no stream can capture it");
     const LibraryUse use;  // A child of fork() must find the locks below open.
+    holds_.note_capture();
     const CapturedStream captured{capture, launch.stream};
     const auto joined = own_->join_capture(captured);
     if (joined.is_new) {

@@ -20,6 +20,7 @@
 #include "device/fake/fake_device.h"
 #include "device/own_buffer.h"
 #include "dispatch/threads/fork_guard.h"
+#include "testing/tuner_doubles.h"
 
 namespace attune {
 namespace {
@@ -209,6 +210,23 @@ TEST_F(CapturedStreamPlan, HasAWorkspaceThatItsGraphAloneUses) {
   EXPECT_EQ(holds_.num_held(), 2u);
 }
 
+TEST_F(CapturedStreamPlan, AnAllocatorsWorkspaceIsClearedInTheOrderOfItsStream) {
+  // The stream that the memory is for may still have work on it.
+  std::vector<std::byte> memory(1024);
+  void* const place = reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(memory.data()) + 255) / 256 * 256);
+  const WorkspaceAllocator allocator{.allocate = [&](void*, uint64_t, uint32_t) { return place; },
+                                     .release = [](void*, void*) {}};
+  auto plan = stream_plan(std::make_unique<CountingPlan>(workspaces_), device_, holds_, &allocator);
+  auto graph = capture(*plan);
+  ASSERT_NE(graph, nullptr);
+  static_cast<std::byte*>(place)[0] = std::byte{7};
+  graph->launch();
+  EXPECT_EQ(static_cast<std::byte*>(place)[0], std::byte{0});
+  graph.reset();
+  plan.reset();
+  holds_.free_ended();  // The allocator ends before the fixture.
+}
+
 TEST_F(CapturedStreamPlan, LivesAsLongAsItsGraph) {
   auto plan = counting_plan();
   auto graph = capture(*plan);
@@ -220,6 +238,41 @@ TEST_F(CapturedStreamPlan, LivesAsLongAsItsGraph) {
   EXPECT_EQ(allocated_bytes(), 512u) << "a graph's end calls no device";
   holds_.free_ended();
   EXPECT_EQ(allocated_bytes(), 0u);
+}
+
+TEST_F(CapturedStreamPlan, MayBeGoingOnUntilItsGraphEndsOrItPausesForLong) {
+  SetClock clock;
+  GraphHolds holds(clock);
+  const auto plan = stream_plan(std::make_unique<CountingPlan>(workspaces_), device_, holds);
+  run_on_stream(*plan);
+  EXPECT_FALSE(holds.may_be_capturing());
+  auto graph = capture(*plan);
+  EXPECT_TRUE(holds.may_be_capturing()) << "nobody says that the capture has ended";
+  clock.at_s += GraphHolds::kMaxPauseS - 0.5;
+  auto second = capture(*plan);
+  clock.at_s += 1;
+  EXPECT_TRUE(holds.may_be_capturing());
+  clock.at_s += GraphHolds::kMaxPauseS;
+  EXPECT_FALSE(holds.may_be_capturing());
+  second = capture(*plan);
+  graph.reset();
+  EXPECT_TRUE(holds.may_be_capturing());
+  second.reset();
+  EXPECT_FALSE(holds.may_be_capturing());
+}
+
+TEST_F(CapturedStreamPlan, HasMoreWorkspacesForMoreStreamsWhileAWaitMightEndACapture) {
+  SetClock clock;
+  GraphHolds holds(clock);
+  const auto plan = stream_plan(std::make_unique<CountingPlan>(workspaces_), device_, holds);
+  const auto graph = capture(*plan);
+  std::vector<char> streams(kMaxStreams + 3);
+  for (char& stream : streams) plan->run({.operands = {}, .stream = &stream});
+  EXPECT_EQ(allocated_bytes(), (streams.size() + 1) * 512);
+  clock.at_s += GraphHolds::kMaxPauseS;
+  char another = 0;
+  plan->run({.operands = {}, .stream = &another});
+  EXPECT_EQ(allocated_bytes(), 2 * 512u) << "of the graph, and of the last stream";
 }
 
 TEST_F(CapturedStreamPlan, ACaptureThatBecomesNoGraphHoldsNothing) {
@@ -250,6 +303,7 @@ class ForgetfulStreams final : public CallerStreams {
  public:
   uint64_t capture_of(void*) const noexcept override { return 1; }
   std::unique_ptr<CaptureExemption> exempt() override { return nullptr; }
+  void clear(const Buffer&, std::optional<void*>) override {}
   bool keep_with_graph(void*, std::shared_ptr<void>) noexcept override { return false; }
 };
 
@@ -282,6 +336,7 @@ class HeldStreams final : public CallerStreams {
  public:
   uint64_t capture_of(void*) const noexcept override { return 1; }
   std::unique_ptr<CaptureExemption> exempt() override { return nullptr; }
+  void clear(const Buffer&, std::optional<void*>) override {}
   bool keep_with_graph(void*, std::shared_ptr<void> object) noexcept override {
     graph = std::move(object);
     return true;

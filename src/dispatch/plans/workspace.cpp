@@ -9,6 +9,8 @@ Workspace::Workspace(Device& device, const WorkspaceAllocator* allocator, const 
     : device_(device), allocator_(allocator), stream_(stream) {
   const uint64_t bytes = traits.workspace_bytes;
   const uint32_t alignment = traits.workspace_alignment;
+  CallerStreams* const streams = device.caller_streams();
+  const auto exemption = streams != nullptr ? streams->exempt() : nullptr;
   area_ = allocator != nullptr ? Buffer{allocator->allocate(stream, bytes, alignment), bytes}
                                : device.memory().allocate(bytes, alignment);
   if (area_.data == nullptr)
@@ -17,7 +19,12 @@ Workspace::Workspace(Device& device, const WorkspaceAllocator* allocator, const 
     if (reinterpret_cast<uintptr_t>(area_.data) % alignment != 0)
       fail(ErrorCode::invalid_input, "the application's allocator must align a workspace to {} bytes, got {}",
            alignment, area_.data);
-    device.memory().fill(area_.part(0, traits.zeroed_bytes), {});
+    const Buffer prefix = area_.part(0, traits.zeroed_bytes);
+    if (traits.zeroed_bytes == 0) return;
+    if (streams != nullptr)
+      streams->clear(prefix, allocator != nullptr ? std::optional(stream) : std::nullopt);
+    else
+      device.memory().fill(prefix, {});
   } catch (...) {
     give_back();
     throw;

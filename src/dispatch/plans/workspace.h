@@ -13,9 +13,9 @@ namespace attune {
 /// prefix is zero at first, and each run of the plan leaves it so.
 class Workspace {
  public:
-  /// `allocator`: null for the device's own memory. It and the device must outlive the workspace. Waits for the device.
-  /// Throws device without memory of the device, unavailable without the allocator's, invalid_input for a wrong
-  /// address.
+  /// `allocator`: null for the device's own memory. It and the device must outlive the workspace. What this allocates
+  /// and clears disturbs no capture; memory of an allocator is cleared in the order of the stream's work. Throws device
+  /// without memory of the device, unavailable without the allocator's, invalid_input for a wrong address.
   Workspace(Device& device, const WorkspaceAllocator* allocator, const PlanTraits& traits, void* stream);
   /// Waits for the device.
   ~Workspace() { give_back(); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "dispatch/table/lookup_trace.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace attune {
@@ -25,6 +26,17 @@ std::vector<TracedStep> trace_lookup(const RowIndex& rows, int64_t m, int64_t n,
   });
   while (step != steps.end()) end_step();
   return trace;
+}
+
+std::vector<const RowIndex::Row*> banned_rows(const RowIndex& rows, const TracedStep& step,
+                                              std::span<const GroupKey> groups) {
+  std::vector<const RowIndex::Row*> found;
+  if (step.met.match == Match::predicted) return found;
+  for (const RowIndex::Row& row : rows.banned()) {
+    const auto is_its = [&](const GroupKey& group) { return row.key == group.with_m(step.m); };
+    if (std::any_of(groups.begin(), groups.end(), is_its)) found.push_back(&row);
+  }
+  return found;
 }
 
 }  // namespace attune

@@ -19,4 +19,9 @@ struct TracedStep {
 std::vector<TracedStep> trace_lookup(const RowIndex& rows, int64_t m, int64_t n, bool pads_m,
                                      std::span<const GroupKey> groups, double max_regret);
 
+/// Returns the rows of a step's key that do not serve because their kernel is banned. `groups`: as trace_lookup() had
+/// them. For people: looks at all banned rows.
+std::vector<const RowIndex::Row*> banned_rows(const RowIndex& rows, const TracedStep& step,
+                                              std::span<const GroupKey> groups);
+
 }  // namespace attune

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "core/ban.h"
 #include "core/candidate.h"
 #include "formats/csv/csv_scan.h"
 #include "formats/csv/key_cells.h"
@@ -25,6 +26,12 @@ namespace attune {
 namespace {
 
 constexpr size_t kMinSlots = 16;
+/// The list, or an empty one.
+std::shared_ptr<const BanList> or_none(std::shared_ptr<const BanList> bans) {
+  static const auto& none = *new std::shared_ptr<const BanList>(std::make_shared<const BanList>());
+  return bans == nullptr ? none : std::move(bans);
+}
+
 constexpr uint64_t kMaxNameBytes = std::numeric_limits<uint32_t>::max();
 
 /// Counts rows of one kind and remembers the line of the first.
@@ -35,7 +42,8 @@ struct CountedNotice {
   }
 };
 
-/// Counts rows of this device that no lookup takes, and describes the first: `t.csv:17: column 'N' …`.
+/// Counts rows of this device that no lookup takes for one kind of reason, and describes the first: `t.csv:17: column
+/// 'N' …`.
 struct UnusableRows {
   size_t count = 0;
   std::string first;
@@ -65,6 +73,7 @@ class RowIndexBuilder {
         codes_(codes),
         device_(device),
         required_(required),
+        device_key_(device.key()),
         computes_(find_op(codes.family().op) != nullptr) {
     index_.padding_ = codes.family().padding;
   }
@@ -108,8 +117,12 @@ class RowIndexBuilder {
     if (unusable_.count > 0)
       index_.notices_.push_back(fmt::format("{} cannot be used, run attune check '{}'; the first is {}",
                                             counted(unusable_.count, "row"), path, unusable_.first));
+    if (banned_.count > 0)
+      index_.notices_.push_back(fmt::format("{} not used, {} banned: see attune quarantine list; the first is {}",
+                                            counted(banned_.count, "row"),
+                                            banned_.count == 1 ? "its kernel is" : "their kernels are", banned_.first));
     repeated_ = mixed_ = {};
-    unusable_ = {};
+    unusable_ = banned_ = {};
   }
 
   void begin_file(const CsvScan& scan) {
@@ -282,7 +295,9 @@ class RowIndexBuilder {
     const std::string_view kernel = cell(scan, name_);
     if (index_.names_.size() + kernel.size() > kMaxNameBytes)
       return unusable_.note(scan, [] { return "the names of the kernels exceed 4 GiB, split the table"; });
-    if (required_ == Requirement::batch_invariant && !is_kernel_of_weight(key, kernel)) return mixed_.note(scan.line());
+    const Ban* const ban = ban_of(kernel);
+    if (ban == nullptr && required_ == Requirement::batch_invariant && !is_kernel_of_weight(key, kernel))
+      return mixed_.note(scan.line());
     const GroupKey group = codes_.group_key(key, layout_code_of(scan));
     RowIndex::Row row{group.with_m(codes_.m_of(key)),
                       codes_.m_of(key),
@@ -291,6 +306,12 @@ class RowIndexBuilder {
                       static_cast<float>(*us),
                       file,
                       *stated};
+    if (ban != nullptr) {
+      banned_.note(scan, [&] { return fmt::format("{} {}", shown(kernel), ban_clause(*ban)); });
+      row.name = name_of(kernel);
+      index_.banned_.push_back(row);
+      return;
+    }
     if (10 * (index_.num_rows_ + 1) > 7 * index_.slots_.size()) index_.grow();
     const size_t slot = index_.slot_of(row.key);
     RowIndex::Row& there = index_.slots_[slot];
@@ -305,6 +326,14 @@ class RowIndexBuilder {
     }
     row.name = name_of(kernel);
     there = row;
+  }
+
+  /// Null: it is not banned. Most rows follow one of the same kernel.
+  const Ban* ban_of(std::string_view kernel) {
+    if (index_.bans_->empty()) return nullptr;
+    if (!last_ban_ || last_ban_->first != kernel)
+      last_ban_.emplace(std::string(kernel), index_.bans_->find(kernel, device_key_));
+    return last_ban_->second;
   }
 
   /// Stores each name once: most kernels serve many rows.
@@ -334,6 +363,7 @@ class RowIndexBuilder {
   const KeyCodes& codes_;
   const DeviceInfo& device_;
   const Requirement required_;
+  const std::string device_key_;
   const bool computes_;  ///< Whether this build computes problems of the family.
   std::map<Hash128, uint32_t> names_;
   std::vector<CodedColumn> keys_;
@@ -341,22 +371,23 @@ class RowIndexBuilder {
   std::vector<InGroup> in_groups_;
   std::optional<size_t> gfx_, units_, us_, name_, model_, tag_, require_;
   CountedNotice repeated_, mixed_;
-  UnusableRows unusable_;
+  UnusableRows unusable_, banned_;
+  std::optional<std::pair<std::string, const Ban*>> last_ban_;
   std::map<std::pair<Hash128, int64_t>, std::optional<std::string>> layout_errors_;  ///< By kernel and layout.
   std::map<std::pair<uint64_t, uint64_t>, Hash128> kernels_of_weights_;  ///< Under batch_invariant; by key without M.
 };
 
 RowIndex::RowIndex(const KeyCodes& codes, std::vector<TableSource> files, const DeviceInfo& device,
-                   Requirement required)
-    : prints_(kMinSlots), slots_(kMinSlots), files_(std::move(files)) {
+                   Requirement required, std::shared_ptr<const BanList> bans)
+    : prints_(kMinSlots), slots_(kMinSlots), files_(std::move(files)), bans_(or_none(std::move(bans))) {
   RowIndexBuilder builder(*this, codes, device, required);
   for (size_t file = 0; file < files_.size(); ++file) builder.add_file(static_cast<uint16_t>(file));
   builder.finish();
 }
 
 RowIndex::RowIndex(const KeyCodes& codes, std::span<const CsvDocument> documents, const DeviceInfo& device,
-                   Requirement required)
-    : prints_(kMinSlots), slots_(kMinSlots) {
+                   Requirement required, std::shared_ptr<const BanList> bans)
+    : prints_(kMinSlots), slots_(kMinSlots), bans_(or_none(std::move(bans))) {
   for (const CsvDocument& document : documents) files_.push_back({.file = document.name()});
   RowIndexBuilder builder(*this, codes, device, required);
   for (size_t file = 0; file < files_.size(); ++file) builder.add_file(static_cast<uint16_t>(file), documents[file]);

@@ -10,6 +10,7 @@
 
 #include "attune/problem.h"
 #include "attune/requirement.h"
+#include "core/ban.h"
 #include "core/device_info.h"
 #include "dispatch/table/huge_pages.h"
 #include "dispatch/table/key_codes.h"
@@ -22,11 +23,12 @@ namespace attune {
 
 /// The rows of one family's tables that serve one device under one requirement, indexed by key: the run-time form of a
 /// Table. Among rows with the same key and layout, the one of the lowest RowRank wins. Rows of other devices or models,
-/// that do not state what is required, or with a `_tag` are skipped (row_statuses() says it of a Table, for people;
-/// testing's SlowLookup is compared with both). Rows of this device that no call can be served with are counted in
-/// notices(): malformed ones and those without a usable time, which are skipped, and those whose key this build does
-/// not compute or whose kernel reads weights in another layout than the row names. Immutable, hence thread-safe.
-/// Building takes about 1 µs per row, memory at most 170 bytes per row plus the kernels' names.
+/// that do not state what is required, whose kernel is banned, or with a `_tag` are skipped (row_statuses() says it of
+/// a Table, for people; testing's SlowLookup is compared with both). Rows of this device that no call can be served
+/// with are counted in notices(): malformed ones and those without a usable time, which are skipped, and those whose
+/// key this build does not compute or whose kernel reads weights in another layout than the row names; banned ones are
+/// kept apart. Immutable, hence thread-safe. Building takes about 1 µs per row, memory at most 170 bytes per row plus
+/// the kernels' names.
 class RowIndex {
  public:
   static constexpr size_t kMaxLayouts = 64;  ///< Maximum number of named layouts; our own tables have fewer.
@@ -44,10 +46,10 @@ class RowIndex {
   /// A file that cannot be read, or is no table of the family, is skipped and reported in notices(): an application
   /// must run on without it.
   RowIndex(const KeyCodes& codes, std::vector<TableSource> files, const DeviceInfo& device,
-           Requirement required = Requirement::none);
+           Requirement required = Requirement::none, std::shared_ptr<const BanList> bans = nullptr);
   /// Like the above, for documents in memory.
   RowIndex(const KeyCodes& codes, std::span<const CsvDocument> documents, const DeviceInfo& device,
-           Requirement required = Requirement::none);
+           Requirement required = Requirement::none, std::shared_ptr<const BanList> bans = nullptr);
 
   /// Returns the number of the key's row; 0: none. Costs one cache miss.
   uint32_t find(const ProblemKey& key) const noexcept {
@@ -75,6 +77,10 @@ class RowIndex {
     return std::string_view(names_).substr(name_ends_[row.name], name_ends_[row.name + 1] - name_ends_[row.name]);
   }
   std::span<const TableSource> files() const noexcept { return files_; }
+  /// Rows of the device that do not serve because their kernel is banned, in the order of the files.
+  std::span<const Row> banned() const noexcept { return banned_; }
+  /// What is banned; also for single problems, which says nothing about a row.
+  const std::shared_ptr<const BanList>& bans() const noexcept { return bans_; }
   /// Returns the location of a row, such as `t.csv:17`.
   std::string where(const Row& row) const;
   /// One sentence for each file that cannot be read, for the unusable rows of each other file, and for duplicate keys.
@@ -105,6 +111,8 @@ class RowIndex {
   std::vector<TableSource> files_;
   std::vector<std::string> notices_, layouts_;
   std::set<int64_t> other_units_;
+  std::shared_ptr<const BanList> bans_;  ///< Never null.
+  std::vector<Row> banned_;
 };
 
 }  // namespace attune

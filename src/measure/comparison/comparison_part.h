@@ -4,11 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
-#ifdef __CUDACC__
-#define ATTUNE_EVERYWHERE __host__ __device__
-#else
-#define ATTUNE_EVERYWHERE
-#endif
+#include "tensor/kernel_text.h"
 
 namespace attune {
 

@@ -19,6 +19,7 @@ TEST(DeviceComparison, IsNotThereWhereADeviceLoadsNoKernels) {
   const Problem problem = Problem::parse("gemm_a16w16 m=2 n=2 k=2");
   const Op& op = op_of(problem);
   EXPECT_EQ(DeviceReferenceKernel::open(device, op, op.normalise(problem, device.info())), nullptr);
+  EXPECT_EQ(DeviceFill::open(device, op, op.normalise(problem, device.info())), nullptr);
 }
 
 /// The first NVIDIA GPU.
@@ -32,6 +33,8 @@ class OnGpu : public testing::Test {
 };
 
 TEST_F(OnGpu, ReferencesAreThoseOfTheHost) { check_device_references(*device_); }
+
+TEST_F(OnGpu, OperandsAreFilledWithTheBytesOfTheHost) { check_device_fill(*device_); }
 
 TEST_F(OnGpu, ComparisonFindsWhatTheHostFinds) { check_device_comparison(*device_); }
 

@@ -76,7 +76,7 @@ class PackedPlan final : public Plan {
   mutable int runs_ = 0;
 };
 
-class PackingBackend final : public Backend {
+class PackingBackend final : public Backend, public OpaqueLayouts {
  public:
   PackingBackend(FakeDevice& device, int& packs) : device_(device), packs_(packs) {}
   Versions versions() const override { return {{"packing.gemm", "1+1"}}; }
@@ -89,6 +89,7 @@ class PackingBackend final : public Backend {
     return SearchSpace::listed(std::move(rows));
   }
   Config untuned(const Problem&) override { return Config::parse("b_layout=plain;deed=0"); }
+  OpaqueLayouts* opaque_layouts() override { return this; }
   std::vector<Layout> layouts(const Problem& problem) override {
     return problem.integer("n") == 41 ? std::vector<Layout>{} : std::vector<Layout>{{kOpaque}};
   }

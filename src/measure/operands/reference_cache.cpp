@@ -9,15 +9,19 @@
 #include "base/pages.h"
 #include "base/random.h"
 #include "device/host_bytes.h"
+#include "measure/operands/sampled_inputs.h"
 #include "tensor/all_cores.h"
 #include "tensor/kernel_dtype.h"
 
 namespace attune {
 namespace {
 
-// The naive path takes about 10 ns per term, and 100 ns where a sum runs across the rows in which an operand is stored.
+// The naive path takes about 10 ns per term.
 constexpr double kMaxTerms = 1 << 20;
 constexpr double kMaxSamples = 256;
+// Where a sum runs across the rows in which an operand is stored, each term lies in a page of its own, whose first use
+// takes 0.5 µs: samples lie close together, so that they share the pages.
+constexpr int64_t kNeighbours = 32;
 // A reference of less is there within about 0.1 s: a core computes 1 to 4 · 10⁹ operations a second.
 constexpr double kShortFlops = 1 << 28;
 // Each part reads the other operand anew, which is 2 % of its time then.
@@ -31,8 +35,19 @@ struct Stretch {
   IndexRange columns;
 };
 
-/// Returns what of an output is checked: all of it, or elements in the corners, where blocks are truncated, and random
-/// ones.
+/// Returns indices at both ends and at a random place.
+std::vector<int64_t> sampled_indices(int64_t count, Random& random) {
+  const int64_t length = std::min(count, kNeighbours);
+  const auto anywhere = static_cast<int64_t>(random.below(static_cast<uint64_t>(count - length + 1)));
+  std::set<int64_t> indices;
+  for (const int64_t begin : {int64_t{0}, anywhere, count - length}) {
+    for (int64_t i = 0; i < length; ++i) indices.insert(begin + i);
+  }
+  return {indices.begin(), indices.end()};
+}
+
+/// Returns what of an output is checked: all of it, or the corners, where blocks are truncated, and random elements of
+/// a few neighbouring rows and columns.
 std::vector<Stretch> checked_elements(int64_t rows, int64_t columns, double terms, uint64_t seed) {
   std::vector<Stretch> checked;
   if (terms <= kMaxTerms) {
@@ -41,10 +56,14 @@ std::vector<Stretch> checked_elements(int64_t rows, int64_t columns, double term
   }
   const int64_t count = rows * columns;
   std::set<int64_t> picked = {0, columns - 1, count - columns, count - 1};
-  const double affordable = std::min(kMaxSamples, kMaxTerms / terms * static_cast<double>(count));
-  const auto wanted = static_cast<size_t>(std::min(affordable, static_cast<double>(count)));
   Random random(derive_seed(seed, "reference elements"));
-  while (picked.size() < wanted) picked.insert(static_cast<int64_t>(random.below(static_cast<uint64_t>(count))));
+  const auto row_choices = sampled_indices(rows, random), column_choices = sampled_indices(columns, random);
+  const double affordable = std::min(kMaxSamples, kMaxTerms / terms * static_cast<double>(count));
+  const auto wanted = std::min(static_cast<size_t>(affordable), row_choices.size() * column_choices.size());
+  while (picked.size() < wanted) {
+    const int64_t row = row_choices[random.below(row_choices.size())];
+    picked.insert(row * columns + column_choices[random.below(column_choices.size())]);
+  }
   for (const int64_t index : picked) checked.push_back({index / columns, {index % columns, index % columns + 1}});
   return checked;
 }
@@ -112,6 +131,7 @@ ReferenceCache::ReferenceCache(Device& device, const Op& op, const Problem& prob
   ATTUNE_CHECK(!specs_.empty() && specs_.back().use == Use::output, "the last operand of {} is not its output",
                op.name());
   kernel_ = open_kernel(device, op, problem);
+  if (kernel_) fill_ = DeviceFill::open(device, op, problem);
 }
 
 std::string ReferenceCache::refusal(Device& device, const Op& op, const Problem& problem) {
@@ -126,19 +146,27 @@ std::string ReferenceCache::refusal(Device& device, const Op& op, const Problem&
 TestData& ReferenceCache::get(Distribution distribution) {
   auto& slot = data_[static_cast<size_t>(distribution)];
   if (slot) return *slot;
+  std::optional<ActivityScope> doing(std::in_place, device_.time(), Activity::fill);
   auto data = std::make_unique<TestData>();
   for (size_t i = 0; i + 1 < specs_.size(); ++i) {
     data->inputs.emplace_back(device_, specs_[i].bytes(), specs_[i].alignment_bytes,
                               static_cast<uint32_t>(std::max(8, bits(specs_[i].dtype)) / 8));
   }
-  HostInputs inputs(*data);
-  fill(distribution, *data, inputs);
+  std::optional<HostInputs> inputs;
+  if (fill_)
+    fill_on_device(distribution, *data);
+  else
+    fill(distribution, *data, inputs.emplace(*data));
+  doing.emplace(device_.time(), Activity::reference);
   std::vector<Buffer> areas;
   for (const GuardedBuffer& input : data->inputs) areas.push_back(input.area());
   data->hashes = device_.memory().hash_all(areas);
-  kernel_ ? compute_on_device(*data) : compute(*data, inputs.tensors());
+  kernel_ ? compute_on_device(*data) : compute(*data, inputs->tensors());
   // The paths are the same code for every distribution, and normal data hide no difference.
-  if (distribution == Distribution::normal) check(*data, inputs.tensors());
+  if (distribution == Distribution::normal) {
+    doing.emplace(device_.time(), Activity::spot_check);
+    inputs ? check(*data, inputs->tensors()) : check(*data, distribution);
+  }
   if (!data->set_reference_writable(false))
     fail(ErrorCode::device, "cannot protect the reference from candidates, close other programs");
   data->set_inputs_writable(false);
@@ -158,16 +186,32 @@ void ReferenceCache::list(std::vector<HashedArea>& areas) const {
 
 void ReferenceCache::refill(Distribution distribution) {
   TestData& data = get(distribution);
+  const ActivityScope filling(device_.time(), Activity::fill);
+  if (fill_) return fill_on_device(distribution, data);
   HostInputs inputs(data);
   fill(distribution, data, inputs);
 }
 
-void ReferenceCache::fill(Distribution distribution, TestData& data, HostInputs& inputs) const {
-  op_.fill(problem_, distribution, seed_, inputs.tensors());
-  inputs.store();
+void ReferenceCache::fill_on_device(Distribution distribution, TestData& data) {
+  std::vector<Buffer> inputs;
+  for (const GuardedBuffer& input : data.inputs) inputs.push_back(input.area());
+  fill_->fill(distribution, seed_, inputs);
+  restore_guards(data);
+}
+
+void ReferenceCache::restore_guards(const TestData& data) const {
   std::vector<Buffer> guards;
   for (const GuardedBuffer& input : data.inputs) input.list_guards(guards);
   device_.memory().fill_all(guards, kNanBytes);
+}
+
+void ReferenceCache::fill(Distribution distribution, TestData& data, HostInputs& inputs) const {
+  op_.fill(problem_, distribution, seed_, inputs.tensors());
+  {
+    const ActivityScope uploading(device_.time(), Activity::upload);
+    inputs.store();
+  }
+  restore_guards(data);
 }
 
 void ReferenceCache::compute(TestData& data, const HostTensors& operands) const {
@@ -194,6 +238,18 @@ void TestData::read_reference(int64_t first, std::span<double> values, std::span
   if (device_reference) return device_reference->read(first, values, scales);
   std::ranges::copy_n(reference.values.begin() + first, std::ssize(values), values.begin());
   std::ranges::copy_n(reference.scales.begin() + first, std::ssize(scales), scales.begin());
+}
+
+/// Checks a reference whose inputs the device has filled. The host makes those that it needs anew, so that this checks
+/// the fill, too.
+void ReferenceCache::check(const TestData& data, Distribution distribution) const {
+  const int64_t rows = op_.output_rows(problem_), columns = specs_.back().elements() / rows;
+  std::vector<SampledInputs::Element> elements;
+  for (const auto& [row, range] : checked_elements(rows, columns, op_.work(problem_).flops / 2, seed_)) {
+    for (int64_t column = range.begin; column < range.end; ++column) elements.push_back({row, column});
+  }
+  const SampledInputs inputs(op_, problem_, distribution, seed_, elements);
+  check(data, inputs.tensors());
 }
 
 void ReferenceCache::check(const TestData& data, const HostTensors& operands) const {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "measure/operands/device_fill.h"
 #include "measure/operands/device_reference.h"
 #include "measure/operands/guarded_buffer.h"
 #include "measure/operands/hashed_area.h"
@@ -65,14 +66,19 @@ class ReferenceCache {
   /// Adds the inputs of all distributions, where the memory has no protection, and references on the device. Requires:
   /// outside begin_run() and end_run().
   void list(std::vector<HashedArea>& areas) const;
+  /// Fills inputs of the problem where they lie; null: the host does.
+  DeviceFill* device_fill() noexcept { return fill_.get(); }
   /// Writes the inputs of a distribution again after a candidate damaged them. Requires: between begin_run() and
   /// end_run().
   void refill(Distribution distribution);
 
  private:
+  void fill_on_device(Distribution distribution, TestData& data);
   void fill(Distribution distribution, TestData& data, HostInputs& inputs) const;
+  void restore_guards(const TestData& data) const;
   void compute(TestData& data, const HostTensors& operands) const;
   void compute_on_device(TestData& data) const;
+  void check(const TestData& data, Distribution distribution) const;
   void check(const TestData& data, const HostTensors& operands) const;
 
   Device& device_;
@@ -82,7 +88,9 @@ class ReferenceCache {
   std::function<bool()> is_stopped_;
   std::vector<TensorSpec> specs_;
   std::unique_ptr<DeviceReferenceKernel> kernel_;  ///< Null: references are computed on the host.
-  std::unique_ptr<TestData> data_[2];              ///< By Distribution.
+  std::unique_ptr<DeviceFill>
+      fill_;  ///< Null without a kernel for the reference, which the host then computes from its copy of the inputs.
+  std::unique_ptr<TestData> data_[2];  ///< By Distribution.
 };
 
 }  // namespace attune

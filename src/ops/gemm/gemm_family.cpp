@@ -32,7 +32,7 @@ const FamilySpec& gemm_a16w16_family() {
            {"beta", "beta", choice, "0", true, kFactors},
            {"out_scale", "out_scale", flag, "0", true}},
       .results = {"libtype", "solidx", "splitK", "us", "kernelName", "err_ratio", "tflops", "bw"},
-      .baselines = {"onednn.gemm", "blis.gemm", "openblas.gemm", "portable.gemm", "fake.gemm"},
+      .baselines = {"onednn.gemm", "blis.gemm", "openblas.gemm", "cublaslt.gemm", "portable.gemm", "fake.gemm"},
       .rows = "m",
       .columns = "n",
       .packed = "bpreshuffle",

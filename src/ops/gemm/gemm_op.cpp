@@ -2,7 +2,6 @@
 #include "ops/gemm/gemm_op.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "base/error.h"
@@ -14,7 +13,6 @@
 #include "ops/gemm/gemm_reference.h"
 #include "ops/gemm/gemm_reference_kernel.h"
 #include "ops/schema.h"
-#include "tensor/convert.h"
 #include "tensor/random_fill.h"
 #include "tensor/rounding.h"
 
@@ -57,19 +55,6 @@ constexpr double kCurvedSize = 2;
 double typical_size(const GemmShape& shape) {
   if (shape.epilogue.alpha == Factor::zero) return 1;
   return shape.epilogue.act == Activation::none ? std::sqrt(static_cast<double>(shape.k)) : kCurvedSize;
-}
-
-/// Multiplies values by a power of two, which changes no bit of their mantissas.
-void multiply(DType dtype, float factor, std::span<std::byte> tensor) {
-  const auto bytes = static_cast<size_t>(bits(dtype)) / 8;
-  std::array<float, 1024> block;
-  for (size_t begin = 0; begin < tensor.size(); begin += block.size() * bytes) {
-    const auto part = tensor.subspan(begin, std::min(block.size() * bytes, tensor.size() - begin));
-    const auto values = std::span(block).first(part.size() / bytes);
-    to_float(dtype, part.data(), values);
-    for (float& value : values) value *= factor;
-    from_float(dtype, values, part.data());
-  }
 }
 
 /// The power of two by which weights are multiplied so that the sums of a problem with an activation have kCurvedSize.
@@ -155,22 +140,43 @@ std::vector<TensorSpec> GemmOp::tensors(const Problem& problem) const {
   return tensors;
 }
 
-void GemmOp::fill(const Problem& problem, Distribution distribution, uint64_t seed, const HostTensors& tensors) const {
-  const auto specs = this->tensors(problem);
+std::vector<TensorFill> GemmOp::fills(const Problem& problem, Distribution distribution, uint64_t seed) const {
+  const auto specs = tensors(problem);
   const float of_weights = weight_factor(GemmShape::of(problem));
+  std::vector<TensorFill> fills;
   for (size_t i = 0; i + 1 < specs.size(); ++i) {
+    TensorFill& how = fills.emplace_back(TensorFill{.dtype = specs[i].dtype, .seed = seed + i});
     if (specs[i].use == Use::scale) {
-      const float value = factor_value(distribution, seed + i);
-      from_float(specs[i].dtype, std::span(&value, 1), tensors.operands[i].data());
-      continue;
+      how.number = factor_value(distribution, seed + i);
+    } else if (distribution == Distribution::normal) {
+      how.values = TensorFill::Values::normal;
+      if (specs[i].role == "b") how.factor = of_weights;
+    } else {
+      how.values = TensorFill::Values::integers;
+      how.limit = 4;
     }
-    if (distribution == Distribution::normal)
-      fill_normal(specs[i].dtype, seed + i, tensors.operands[i]);
-    else
-      fill_integers(specs[i].dtype, seed + i, 4, tensors.operands[i]);
-    if (distribution == Distribution::normal && of_weights != 1 && specs[i].role == "b")
-      multiply(specs[i].dtype, of_weights, tensors.operands[i]);
   }
+  return fills;
+}
+
+std::vector<OperandStretch> GemmOp::inputs_of(const Problem& problem, int64_t row, int64_t column) const {
+  const auto shape = GemmShape::of(problem);
+  const auto where = GemmOperands::of(shape);
+  std::vector<OperandStretch> inputs = {
+      shape.trans_a ? OperandStretch{where.a, row, shape.k, shape.m} : OperandStretch{where.a, row * shape.k, shape.k},
+      shape.b_is_kn ? OperandStretch{where.b, column, shape.k, shape.n}
+                    : OperandStretch{where.b, column * shape.k, shape.k}};
+  if (shape.bias) inputs.push_back({where.bias, column, 1});
+  if (shape.epilogue.beta != Factor::zero) inputs.push_back({where.residual, row * shape.n + column, 1});
+  if (shape.epilogue.alpha == Factor::any) inputs.push_back({where.alpha, 0, 1});
+  if (shape.epilogue.beta == Factor::any) inputs.push_back({where.beta, 0, 1});
+  if (shape.epilogue.out_scale) inputs.push_back({where.out_scale, 0, 1});
+  return inputs;
+}
+
+void GemmOp::fill(const Problem& problem, Distribution distribution, uint64_t seed, const HostTensors& tensors) const {
+  const auto how = fills(problem, distribution, seed);
+  for (size_t i = 0; i < how.size(); ++i) fill_tensor(how[i], tensors.operands[i]);
 }
 
 void GemmOp::reference(const Problem& problem, Path path, const HostTensors& tensors, const ReferencePart& out) const {

@@ -23,6 +23,8 @@ class GemmOp final : public Op, private OpKernels {
 
  private:
   std::optional<ReferenceKernel> reference_kernel(const Problem& problem) const override;
+  std::vector<TensorFill> fills(const Problem& problem, Distribution distribution, uint64_t seed) const override;
+  std::vector<OperandStretch> inputs_of(const Problem& problem, int64_t row, int64_t column) const override;
 };
 
 }  // namespace attune

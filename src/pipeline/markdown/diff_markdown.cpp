@@ -3,28 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <vector>
-
+#include "report/diff/changed_words.h"
 #include "report/document/markdown_cell.h"
 #include "report/result_table.h"
 
 namespace attune {
 namespace {
-
-constexpr std::string_view kSeparators = " ,;:=";
-
-/// Words and separators in turn: the even places are words, which may be empty.
-std::vector<std::string_view> words_of(std::string_view text) {
-  std::vector<std::string_view> words;
-  size_t begin = 0;
-  for (size_t end = 0; end <= text.size(); ++end) {
-    if (end < text.size() && kSeparators.find(text[end]) == std::string_view::npos) continue;
-    words.push_back(text.substr(begin, end - begin));
-    if (end < text.size()) words.push_back(text.substr(end, 1));
-    begin = end + 1;
-  }
-  return words;
-}
 
 std::string marked(std::string_view text, std::string_view mark) {
   return text.empty() ? "" : fmt::format("{}{}{}", mark, markdown_cell(text), mark);
@@ -50,11 +34,9 @@ std::string line_of(char sign, const RowChange& change) {
 }  // namespace
 
 std::string changed_words(std::string_view before, std::string_view after) {
-  const auto old_words = words_of(before), new_words = words_of(after);
-  if (old_words.size() != new_words.size()) return replaced(before, after);
   std::string text;
-  for (size_t i = 0; i < new_words.size(); ++i)
-    text += old_words[i] == new_words[i] ? markdown_cell(new_words[i]) : replaced(old_words[i], new_words[i]);
+  for (const ChangedWord& word : compare_words(before, after))
+    text += word.is_same() ? markdown_cell(word.after) : replaced(word.before, word.after);
   return text;
 }
 

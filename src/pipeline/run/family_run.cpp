@@ -18,6 +18,7 @@
 #include "device/devices.h"
 #include "dispatch/table/wanted_requirement.h"
 #include "formats/csv/architectures.h"
+#include "formats/csv/ban_file.h"
 #include "pipeline/device_limits.h"
 #include "pipeline/run/family_tables.h"
 #include "pipeline/run/shape_json.h"
@@ -150,7 +151,9 @@ std::vector<Finding> validate_tables(const FamilySpec& family, const fs::path& c
   if (!read.table) return {};
   const auto documents = read.table->documents();
   const Table table = Table::of({documents.begin(), documents.end()}, &family, WrongRows::listed);
-  const TableRules rules{known_limits({}), &registry(), {}};
+  std::vector<std::string> notices;
+  const TableRules rules{known_limits({}), &registry(), {}, bans_of_user(notices)};
+  for (const std::string& notice : notices) print_line(stdout, "note: " + notice);
   std::vector<Finding> findings = validate(table, rules);
   for (const Finding& finding : findings) {
     print_line(stdout, fmt::format("{}: {}: {}", finding.place(), title(finding.kind), finding.detail));

@@ -91,11 +91,14 @@ void RunFolder::begin(std::span<const FamilySpec* const> families, int64_t journ
                       const std::function<void()>& choose) {
   std::error_code failed;
   fs::create_directories(folder_, failed);
+  if (failed)
+    fail(ErrorCode::io, "cannot make the folder of results ({}), name another with -o: '{}'", failed.message(),
+         shown_path(folder_));
   take(lock_, folder_);
   look();
   if (is_resumed_) return;
   write_ending(run_ending::begun);
-  for (const char* name : {kBefore, kAfter, kSummary, kPage, kTests, kLog, kMeasured, kDiff})
+  for (const char* name : {kBefore, kAfter, kSummary, kPage, kTests, kLog, kMeasured, kDiff, kJournal})
     fs::remove(file(name), failed);
   for (const fs::path& own : {folder_ / "configs", old_tables(), folder_ / kChosen}) fs::remove_all(own, failed);
   for (const FamilySpec* family : families) copy_tables(*family, config_dir_, old_tables());

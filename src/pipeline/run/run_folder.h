@@ -20,7 +20,8 @@ class RunFolder {
   /// Names of files in the folder.
   static constexpr const char *kResults = "results.json", *kBefore = "before.json", *kAfter = "after.json",
                               *kSummary = "report.md", *kPage = "report.html", *kTests = "junit.xml", *kLog = "log.txt",
-                              *kMeasured = "measured.jsonl", *kBegan = "began.json", *kDiff = "diff.md";
+                              *kMeasured = "measured.jsonl", *kBegan = "began.json", *kDiff = "diff.md",
+                              *kJournal = "journal.jsonl";
 
   /// Checks a folder that need not exist; writes nothing. `inputs`: what a run goes by; only a run with equal ones is
   /// gone on with. Throws invalid_input if the folder holds other files than those of a run, an unfinished run with

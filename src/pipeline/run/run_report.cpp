@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "core/statistics.h"
 #include "device/devices.h"
+#include "pipeline/run/journal_extract.h"
 #include "report/document/html_report.h"
 #include "report/document/journal_model.h"
 #include "report/document/json_report.h"
@@ -18,9 +19,6 @@
 
 namespace attune {
 namespace {
-
-/// The end of a run is not to wait for a journal of years: some 7 s of reading.
-constexpr int64_t kMaxJournalEntries = 100'000;
 
 ReportKernel report_of(const Candidate& kernel, const std::string& row, const std::vector<double>& us) {
   return {kernel.solver.empty() ? "" : kernel.name(), row, us.empty() ? 0 : geometric_mean(us)};
@@ -40,21 +38,38 @@ ReportChange report_of(const ShapeChange& shape, const ChangeResult& result) {
           .num_pairs = result.num_pairs};
 }
 
-ReportModel model_of_run(const RunResults& results, const std::filesystem::path& file) {
-  JournalModelOptions how{.max_entries = kMaxJournalEntries};
-  for (const FamilyResult& family : results.families) {
-    for (const ShapeChange& shape : family.shapes) how.problems.insert(shape.problem.key());
-  }
+/// What `read` makes of the journal; nothing if there is none or it cannot be read: a run's verdicts, for which it is,
+/// do not come from there.
+template <typename Read>
+auto from_journal(const std::filesystem::path& file, Read read) -> decltype(read(std::declval<const Journal&>())) {
   std::error_code missing;
-  if (how.problems.empty() || !std::filesystem::exists(file, missing)) return {};
-  const std::vector<DeviceInfo> devices = list_devices();
-  how.devices = devices;
+  if (!std::filesystem::exists(file, missing)) return {};
   try {
-    return model_of(*open_sql_journal_read_only(file), how);
+    return read(*open_sql_journal_read_only(file));
   } catch (const Error& error) {
     if (error.code() == ErrorCode::internal) throw;
-    return {};  // The verdicts are what the run is for, and they do not come from there.
+    return {};
   }
+}
+
+/// What the journal says of a run's shapes: the entries behind `after`, with which the run began, so that its end does
+/// not wait for a journal of years, and earlier decisions on what the run did not decide.
+ReportModel model_of_run(const RunResults& results, const std::filesystem::path& file, int64_t after) {
+  JournalModelOptions how{.after = after};
+  for (const FamilyResult& family : results.families) {
+    if (!family.device.empty()) how.device = family.device;
+    for (const ShapeChange& shape : family.shapes) how.problems.insert(shape.problem.key());
+  }
+  if (how.problems.empty()) return {};
+  const std::vector<DeviceInfo> devices = list_devices();
+  how.devices = devices;
+  return from_journal(file, [&](const Journal& journal) { return model_of(journal, how); });
+}
+
+/// The entries of a run; tens of megabytes at most.
+std::string extract_of_run(const std::filesystem::path& file, int64_t after) {
+  constexpr size_t kMaxEntries = 20'000;
+  return from_journal(file, [&](const Journal& journal) { return journal_extract(journal, after, kMaxEntries); });
 }
 
 }  // namespace
@@ -81,11 +96,13 @@ ReportPipeline report_of(const RunResults& results, const nlohmann::ordered_json
 
 void write_report(const RunFolder& folder, const RunResults& results, const nlohmann::ordered_json& inputs,
                   const std::filesystem::path& journal) {
-  ReportModel model = model_of_run(results, journal);
+  const int64_t began = folder.journal_entry();
+  ReportModel model = model_of_run(results, journal, began);
   model.pipeline = report_of(results, inputs);
   write_file_atomically(folder.file(RunFolder::kPage), html_text(model));
   write_file_atomically(folder.file(RunFolder::kSummary), markdown_text(model));
   write_file_atomically(folder.file(RunFolder::kTests), junit_text(model));
+  write_file_atomically(folder.file(RunFolder::kJournal), extract_of_run(journal, began));
   write_file_atomically(folder.file(RunFolder::kResults), report_json(model));
 }
 

@@ -111,7 +111,7 @@ class BestTime {
   std::vector<std::pair<uint64_t, double>> best_;
 };
 
-/// Collects what entries say, in the order of the journal.
+/// Collects what entries say: those of a kind in the order of the journal.
 class ModelCollector {
  public:
   explicit ModelCollector(const JournalModelOptions& options) : options_(options) {
@@ -119,10 +119,26 @@ class ModelCollector {
   }
 
   void add(const Entry& entry, const Stamp& stamp) {
-    if (const auto* record = std::get_if<Record>(&entry)) add(*record, stamp);
     if (const auto* decision = std::get_if<Decision>(&entry)) add(*decision, stamp);
     if (const auto* begin = std::get_if<RunBegin>(&entry)) add(*begin, stamp);
     if (const auto* end = std::get_if<RunEnd>(&entry)) add(*end, stamp);
+  }
+
+  void add(const EntryHeading& record, const Outcome& outcome) {
+    if (!is_wanted(record.problem)) return;
+    ++model_.num_records;
+    met_.insert(record.stamp.run);
+    if (outcome.measurement) noise_.add(record.stamp.at_ms, *outcome.measurement);
+    // A candidate is evaluated when it fails its verification or leaves the race; its times in the final are further
+    // samples of it.
+    const bool has_failed = record.stage == name(Stage::verify) && !outcome.ok();
+    if (has_failed || record.stage == name(Stage::screen)) best_[{record.problem, record.device}].add(outcome);
+    if (!outcome.ok()) add_failure(record, outcome);
+  }
+
+  bool has_decision(const std::string& problem) const {
+    const auto first = decisions_.lower_bound({problem, "", "", ""});
+    return first != decisions_.end() && std::get<0>(first->first) == problem;
   }
 
   ReportModel take() {
@@ -136,34 +152,22 @@ class ModelCollector {
   }
 
  private:
-  bool is_wanted(const Problem& problem) const {
-    return options_.problems.empty() || options_.problems.contains(problem.key());
+  bool is_wanted(const std::string& problem) const {
+    return options_.problems.empty() || options_.problems.contains(problem);
   }
 
-  void add(const Record& record, const Stamp& stamp) {
-    if (!is_wanted(record.problem)) return;
-    ++model_.num_records;
-    met_.insert(stamp.run);
-    if (record.outcome.measurement) noise_.add(stamp.at_ms, *record.outcome.measurement);
-    // A candidate is evaluated when it fails its verification or leaves the race; its times in the final are further
-    // samples of it.
-    const bool has_failed = record.stage == Stage::verify && !record.outcome.ok();
-    if (has_failed || record.stage == Stage::screen) best_[{record.problem.key(), record.device}].add(record.outcome);
-    if (!record.outcome.ok()) add_failure(record);
-  }
-
-  void add_failure(const Record& record) {
-    ReportFailure& failure = failures_[{record.outcome.status, record.candidate.solver}];
-    failure.status = record.outcome.status;
-    failure.solver = record.candidate.solver;
+  void add_failure(const EntryHeading& heading, const Outcome& outcome) {
+    ReportFailure& failure = failures_[{outcome.status, heading.solver}];
+    failure.status = outcome.status;
+    failure.solver = heading.solver;
     ++failure.count;
-    failure.candidate = record.candidate.name();
-    failure.problem = record.problem.key();
-    failure.detail = record.outcome.detail.substr(0, kMaxDetail);
+    failure.candidate = heading.candidate;
+    failure.problem = heading.problem;
+    failure.detail = outcome.detail.substr(0, kMaxDetail);
   }
 
   void add(const Decision& decision, const Stamp& stamp) {
-    if (!is_wanted(decision.problem)) return;
+    if (!is_wanted(decision.problem.key())) return;
     met_.insert(stamp.run);
     decisions_.insert_or_assign(std::tuple(decision.problem.key(), decision.device, decision.fingerprint,
                                            std::string(text(decision.protocol.require))),
@@ -238,15 +242,35 @@ class ModelCollector {
   NoiseBuckets noise_;
 };
 
+/// Adds the newest earlier decision of each wanted problem without a decision. Returns the number of damaged entries.
+size_t add_earlier_decisions(const Journal& journal, const JournalModelOptions& options, ModelCollector& collector) {
+  if (options.after == 0) return 0;
+  size_t num_damaged = 0;
+  for (const std::string& problem : options.problems) {
+    if (collector.has_decision(problem)) continue;
+    Query query{.problem = Problem::parse(problem), .before = options.after + 1};
+    query.started = query.records = query.pardons = false;
+    if (!options.device.empty()) query.device = options.device;
+    const NewestDecisions newest = newest_decisions(journal, query, 1);
+    for (const auto& [decision, stamp] : newest.decisions) collector.add(Entry(decision), stamp);
+    num_damaged += newest.num_damaged;
+  }
+  return num_damaged;
+}
+
 }  // namespace
 
 ReportModel model_of(const Journal& journal, const JournalModelOptions& options) {
   ModelCollector collector(options);
-  Query query{.run = options.run, .started = false, .pardons = false, .runs = true};
+  Query query{.run = options.run, .pardons = false, .runs = true};
+  query.started = query.records = false;
   query.after = options.after;
-  if (options.max_entries > 0) query.after = std::max(query.after, newest_entry_id(journal) - options.max_entries);
-  const size_t num_damaged =
-      journal.scan(query, [&](const Entry& entry, const Stamp& stamp) { collector.add(entry, stamp); });
+  if (!options.device.empty()) query.device = options.device;
+  // Records first: a problem that is decided in between is not undecided.
+  size_t num_damaged = journal.visit_outcomes(
+      query, [&](const EntryHeading& record, const Outcome& outcome) { collector.add(record, outcome); });
+  num_damaged += journal.scan(query, [&](const Entry& entry, const Stamp& stamp) { collector.add(entry, stamp); });
+  num_damaged += add_earlier_decisions(journal, options, collector);
   ReportModel model = collector.take();
   model.num_damaged = num_damaged;
   return model;

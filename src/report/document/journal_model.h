@@ -15,15 +15,16 @@ namespace attune {
 struct JournalModelOptions {
   std::optional<int64_t> run;      ///< Only entries of this run.
   std::set<std::string> problems;  ///< Only these keys; empty: all.
+  std::string device;              ///< Only entries of this device's key; empty: of all.
   /// Devices whose peaks and bandwidth are known; they count for results with their fingerprint.
   std::span<const DeviceInfo> devices;
-  int64_t after = 0;        ///< Only entries with a larger id.
-  int64_t max_entries = 0;  ///< Only so many of the newest entries are read; 0: all.
+  /// Only entries with a larger id; of `problems` that are not decided there, the newest earlier decision, too.
+  int64_t after = 0;
 };
 
-/// Reads what a journal knows, in one pass: for each problem, device and requirement the newest decision. Memory grows
-/// with the number of problems, not of entries: some kilobytes a problem. Reading takes about 70 µs an entry, as
-/// Journal::scan() does. Entries that are damaged are counted. Throws like Journal::scan().
+/// Reads what a journal knows: for each problem, device and requirement the newest decision. Memory grows with the
+/// number of problems, not of entries: some kilobytes a problem. Takes as long as Journal::visit_outcomes() of all
+/// records and Journal::scan() of the decisions. Entries that are damaged are counted. Throws like Journal::scan().
 ReportModel model_of(const Journal& journal, const JournalModelOptions& options);
 
 }  // namespace attune

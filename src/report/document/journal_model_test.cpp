@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "report/document/noise_buckets.h"
+#include "report/journal_listing.h"
 #include "testing/journal_values.h"
 
 namespace attune {
@@ -90,7 +91,27 @@ TEST_F(JournalModel, ARunAndAChoiceOfProblemsLeaveOutTheRest) {
   ASSERT_THAT(of_problem.runs, SizeIs(1));
   EXPECT_EQ(of_problem.runs[0].number, first);
   EXPECT_EQ(of_problem.runs[0].ending, "done");
-  EXPECT_THAT(model({.max_entries = 1}).progress, IsEmpty());
+  EXPECT_THAT(model({.after = newest_entry_id(*journal_) - 1}).progress, IsEmpty());
+}
+
+TEST_F(JournalModel, EarlierDecisionsStandWhereARunMadeNone) {
+  Decision other = decision("a=3"), elsewhere = decision("a=4");
+  other.problem = kOther;
+  elsewhere.device = "g/4";
+  trial("a=9", 0, Status::crashed);
+  append(decision("a=1"));
+  append(decision("a=2"));
+  append(other);
+  append(elsewhere);
+  const int64_t began = newest_entry_id(*journal_);
+  other.winner = candidate("a=5");
+  append(other);
+  const ReportModel got = model({.problems = {kProblem.key(), kOther.key()}, .device = "g/2", .after = began});
+  ASSERT_THAT(got.decisions, SizeIs(2));
+  EXPECT_EQ(got.decisions[0].winner, candidate("a=2").name()) << "the newest one of this device";
+  EXPECT_EQ(got.decisions[1].winner, candidate("a=5").name());
+  EXPECT_THAT(got.failures, IsEmpty()) << "they are of an earlier run";
+  EXPECT_THAT(model({.after = began}).decisions, SizeIs(1)) << "without problems, only what is behind the entry";
 }
 
 TEST_F(JournalModel, AMessageOfMegabytesIsCut) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -18,171 +19,158 @@ using nlohmann::ordered_json;
 constexpr int kVersion = 1;
 
 ordered_json json_of(const Interval& interval) { return ordered_json::array({interval.low, interval.high}); }
-
-Interval interval_of(const ordered_json& object) { return {object.at(0).get<double>(), object.at(1).get<double>()}; }
-
-ordered_json json_of(const ReportRun& run) {
-  return {{"number", run.number},
-          {"begun_ms", run.begun_ms},
-          {"ended_ms", run.ended_ms},
-          {"ending", run.ending},
-          {"command", run.command},
-          {"program_version", run.program_version},
-          {"host", run.host},
-          {"device", run.device},
-          {"fingerprint", run.fingerprint},
-          {"description", run.description},
-          {"versions", run.versions},
-          {"environment", run.environment}};
+ordered_json json_of(Verdict verdict) { return name(verdict); }
+ordered_json json_of(Status status) { return name(status); }
+template <typename Value>
+ordered_json json_of(const Value& value) {
+  return value;
 }
 
-void read(const ordered_json& object, ReportRun& run) {
-  object.at("number").get_to(run.number);
-  object.at("begun_ms").get_to(run.begun_ms);
-  object.at("ended_ms").get_to(run.ended_ms);
-  object.at("ending").get_to(run.ending);
-  object.at("command").get_to(run.command);
-  object.at("program_version").get_to(run.program_version);
-  object.at("host").get_to(run.host);
-  object.at("device").get_to(run.device);
-  object.at("fingerprint").get_to(run.fingerprint);
-  object.at("description").get_to(run.description);
-  object.at("versions").get_to(run.versions);
-  object.at("environment").get_to(run.environment);
+void read(const ordered_json& object, Interval& interval) {
+  interval = {object.at(0).get<double>(), object.at(1).get<double>()};
+}
+void read(const ordered_json& object, Verdict& verdict) {
+  const auto known = parse_verdict(object.get<std::string>());
+  if (!known) fail(ErrorCode::invalid_input, "a verdict that this program does not know");
+  verdict = *known;
+}
+void read(const ordered_json& object, Status& status) {
+  const auto known = parse_status(object.get<std::string>());
+  if (!known) fail(ErrorCode::invalid_input, "a status that this program does not know");
+  status = *known;
+}
+template <typename Value>
+void read(const ordered_json& object, Value& value) {
+  object.get_to(value);
 }
 
-ordered_json json_of(const ReportDecision& one) {
-  return {{"problem", one.problem},
-          {"shape", one.shape},
-          {"op", one.op},
-          {"device", one.device},
-          {"fingerprint", one.fingerprint},
-          {"m", one.m},
-          {"winner", one.winner},
-          {"default", one.untuned},
-          {"solver", one.solver},
-          {"verdict", name(one.verdict)},
-          {"noisy", one.noisy},
-          {"incomplete", one.incomplete},
-          {"winner_us", one.winner_us},
-          {"default_us", one.untuned_us},
-          {"speedup", one.ratio},
-          {"interval", json_of(one.interval)},
-          {"wrong_share", one.wrong_share},
-          {"flops", one.flops},
-          {"bytes", one.bytes},
-          {"arithmetic", one.arithmetic},
-          {"of_roofline", one.of_roofline},
-          {"candidates", one.num_candidates},
-          {"seconds", one.seconds},
-          {"run", one.run},
-          {"at_ms", one.at_ms}};
+/// Takes each member of a part of the report, in the order of the document.
+struct MemberWriter {
+  template <typename Part>
+  using Of = const Part;
+  ordered_json object = ordered_json::object();
+  template <typename Value>
+  void operator()(const char* member, const Value& value) {
+    object[member] = json_of(value);
+  }
+};
+
+struct MemberReader {
+  template <typename Part>
+  using Of = Part;
+  const ordered_json& object;
+  template <typename Value>
+  void operator()(const char* member, Value& value) {
+    read(object.at(member), value);
+  }
+};
+
+// The members of each part, once for both: what is written is what is read.
+
+template <typename Members>
+void describe(Members& take, typename Members::template Of<ReportRun>& run) {
+  take("number", run.number);
+  take("begun_ms", run.begun_ms);
+  take("ended_ms", run.ended_ms);
+  take("ending", run.ending);
+  take("command", run.command);
+  take("program_version", run.program_version);
+  take("host", run.host);
+  take("device", run.device);
+  take("fingerprint", run.fingerprint);
+  take("description", run.description);
+  take("versions", run.versions);
+  take("environment", run.environment);
 }
 
-void read(const ordered_json& object, ReportDecision& one) {
-  object.at("problem").get_to(one.problem);
-  object.at("shape").get_to(one.shape);
-  object.at("op").get_to(one.op);
-  object.at("device").get_to(one.device);
-  object.at("fingerprint").get_to(one.fingerprint);
-  object.at("m").get_to(one.m);
-  object.at("winner").get_to(one.winner);
-  object.at("default").get_to(one.untuned);
-  object.at("solver").get_to(one.solver);
-  const auto verdict = parse_verdict(object.at("verdict").get<std::string>());
-  if (!verdict) fail(ErrorCode::invalid_input, "a verdict that this program does not know");
-  one.verdict = *verdict;
-  object.at("noisy").get_to(one.noisy);
-  object.at("incomplete").get_to(one.incomplete);
-  object.at("winner_us").get_to(one.winner_us);
-  object.at("default_us").get_to(one.untuned_us);
-  object.at("speedup").get_to(one.ratio);
-  one.interval = interval_of(object.at("interval"));
-  object.at("wrong_share").get_to(one.wrong_share);
-  object.at("flops").get_to(one.flops);
-  object.at("bytes").get_to(one.bytes);
-  object.at("arithmetic").get_to(one.arithmetic);
-  object.at("of_roofline").get_to(one.of_roofline);
-  object.at("candidates").get_to(one.num_candidates);
-  object.at("seconds").get_to(one.seconds);
-  object.at("run").get_to(one.run);
-  object.at("at_ms").get_to(one.at_ms);
+template <typename Members>
+void describe(Members& take, typename Members::template Of<ReportDecision>& one) {
+  take("problem", one.problem);
+  take("shape", one.shape);
+  take("op", one.op);
+  take("device", one.device);
+  take("fingerprint", one.fingerprint);
+  take("m", one.m);
+  take("winner", one.winner);
+  take("default", one.untuned);
+  take("solver", one.solver);
+  take("verdict", one.verdict);
+  take("noisy", one.noisy);
+  take("incomplete", one.incomplete);
+  take("winner_us", one.winner_us);
+  take("default_us", one.untuned_us);
+  take("speedup", one.ratio);
+  take("interval", one.interval);
+  take("wrong_share", one.wrong_share);
+  take("flops", one.flops);
+  take("bytes", one.bytes);
+  take("arithmetic", one.arithmetic);
+  take("of_roofline", one.of_roofline);
+  take("candidates", one.num_candidates);
+  take("seconds", one.seconds);
+  take("run", one.run);
+  take("at_ms", one.at_ms);
 }
 
-ordered_json json_of(const ReportUndecided& one) {
-  return {{"problem", one.problem},
-          {"shape", one.shape},
-          {"op", one.op},
-          {"device", one.device},
-          {"candidates", one.num_candidates}};
+template <typename Members>
+void describe(Members& take, typename Members::template Of<ReportUndecided>& one) {
+  take("problem", one.problem);
+  take("shape", one.shape);
+  take("op", one.op);
+  take("device", one.device);
+  take("candidates", one.num_candidates);
 }
 
-void read(const ordered_json& object, ReportUndecided& one) {
-  object.at("problem").get_to(one.problem);
-  object.at("shape").get_to(one.shape);
-  object.at("op").get_to(one.op);
-  object.at("device").get_to(one.device);
-  object.at("candidates").get_to(one.num_candidates);
+template <typename Members>
+void describe(Members& take, typename Members::template Of<ReportFailure>& one) {
+  take("status", one.status);
+  take("solver", one.solver);
+  take("count", one.count);
+  take("candidate", one.candidate);
+  take("problem", one.problem);
+  take("detail", one.detail);
 }
 
-ordered_json json_of(const ReportFailure& one) {
-  return {{"status", name(one.status)}, {"solver", one.solver},   {"count", one.count},
-          {"candidate", one.candidate}, {"problem", one.problem}, {"detail", one.detail}};
+template <typename Members>
+void describe(Members& take, typename Members::template Of<ReportProgress>& one) {
+  take("problem", one.problem);
+  take("device", one.device);
+  take("best", one.best);
 }
 
-void read(const ordered_json& object, ReportFailure& one) {
-  const auto status = parse_status(object.at("status").get<std::string>());
-  if (!status) fail(ErrorCode::invalid_input, "a status that this program does not know");
-  one.status = *status;
-  object.at("solver").get_to(one.solver);
-  object.at("count").get_to(one.count);
-  object.at("candidate").get_to(one.candidate);
-  object.at("problem").get_to(one.problem);
-  object.at("detail").get_to(one.detail);
+template <typename Members>
+void describe(Members& take, typename Members::template Of<ReportNoise>& one) {
+  take("begin_ms", one.begin_ms);
+  take("width_ms", one.width_ms);
+  take("samples", one.num_samples);
+  take("dirty", one.num_dirty);
+  take("measurements", one.num_measurements);
+  take("noisy", one.num_noisy);
 }
 
-ordered_json json_of(const ReportProgress& one) {
-  return {{"problem", one.problem}, {"device", one.device}, {"best", one.best}};
+template <typename Members>
+void describe(Members& take, typename Members::template Of<ReportDevice>& one) {
+  take("key", one.key);
+  take("fingerprint", one.fingerprint);
+  take("model", one.model);
+  take("peak_gflops", one.peak_gflops);
+  take("bandwidth_gbs", one.bandwidth_gbs);
 }
 
-void read(const ordered_json& object, ReportProgress& one) {
-  object.at("problem").get_to(one.problem);
-  object.at("device").get_to(one.device);
-  object.at("best").get_to(one.best);
+template <typename Part>
+concept IsDescribed = requires(MemberWriter& writer, const Part& part) {
+  describe(writer, part);
+};
+
+ordered_json json_of(const IsDescribed auto& part) {
+  MemberWriter writer;
+  describe(writer, part);
+  return std::move(writer.object);
 }
 
-ordered_json json_of(const ReportNoise& one) {
-  return {{"begin_ms", one.begin_ms},
-          {"width_ms", one.width_ms},
-          {"samples", one.num_samples},
-          {"dirty", one.num_dirty},
-          {"measurements", one.num_measurements},
-          {"noisy", one.num_noisy}};
-}
-
-void read(const ordered_json& object, ReportNoise& one) {
-  object.at("begin_ms").get_to(one.begin_ms);
-  object.at("width_ms").get_to(one.width_ms);
-  object.at("samples").get_to(one.num_samples);
-  object.at("dirty").get_to(one.num_dirty);
-  object.at("measurements").get_to(one.num_measurements);
-  object.at("noisy").get_to(one.num_noisy);
-}
-
-ordered_json json_of(const ReportDevice& one) {
-  return {{"key", one.key},
-          {"fingerprint", one.fingerprint},
-          {"model", one.model},
-          {"peak_gflops", one.peak_gflops},
-          {"bandwidth_gbs", one.bandwidth_gbs}};
-}
-
-void read(const ordered_json& object, ReportDevice& one) {
-  object.at("key").get_to(one.key);
-  object.at("fingerprint").get_to(one.fingerprint);
-  object.at("model").get_to(one.model);
-  object.at("peak_gflops").get_to(one.peak_gflops);
-  object.at("bandwidth_gbs").get_to(one.bandwidth_gbs);
+void read(const ordered_json& object, IsDescribed auto& part) {
+  MemberReader reader{object};
+  describe(reader, part);
 }
 
 /// A time of 0 is one that was not measured, and is left out.
@@ -223,7 +211,7 @@ void read(const ordered_json& object, ReportChange& change) {
   read(object.at("default"), change.untuned);
   if (!object.contains("pairs")) return;
   object.at("speedup").get_to(change.speedup);
-  change.interval = interval_of(object.at("interval"));
+  read(object.at("interval"), change.interval);
   object.at("attempts").get_to(change.attempts);
   object.at("pairs").get_to(change.num_pairs);
 }

@@ -17,7 +17,9 @@ bool begins_as_report(std::string_view text) {
   for (const std::string_view beginning : kBeginnings) {
     if (text.starts_with(beginning)) return true;
   }
-  return text.starts_with("<!DOCTYPE html>\n") && text.find("<title>Attune report</title>") < 1000;
+  if (!text.starts_with("<!DOCTYPE html>\n")) return false;
+  return text.find("<title>Attune report</title>") < 1000 ||
+         text.find("<title>Attune difference of tables</title>") < 1000;
 }
 
 void check_report_output(const std::filesystem::path& file) {

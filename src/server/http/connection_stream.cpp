@@ -22,8 +22,17 @@ bool ConnectionStream::wait(short events, milliseconds most) const {
   return ready > 0 && (one.revents & events) != 0;
 }
 
+bool ConnectionStream::is_writable() const {
+  if (wait(POLLOUT, milliseconds(0))) return true;
+  waiting_.add(socket_);
+  const bool is_ready = wait(POLLOUT, limits_.write_time);
+  waiting_.remove(socket_);
+  return is_ready;
+}
+
 bool ConnectionStream::begin_request(const std::function<bool()>& is_ended) {
   constexpr milliseconds kLook{200};  // How late the end of the server is seen.
+  waiting_.add(socket_);
   const auto end = steady_clock::now() + limits_.idle_time;
   while (ahead_.empty() && !wait(POLLIN, kLook)) {
     if (is_ended() || steady_clock::now() >= end) return false;
@@ -59,11 +68,11 @@ ssize_t ConnectionStream::read(char* bytes, size_t size) {
 }
 
 ssize_t ConnectionStream::write(const char* bytes, size_t size) {
-  while (wait(POLLOUT, limits_.write_time)) {
+  for (;;) {
     const ssize_t sent = ::send(socket_, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent >= 0 || (errno != EAGAIN && errno != EINTR)) return sent;
+    if (!is_writable()) return -1;
   }
-  return -1;
 }
 
 }  // namespace attune

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "server/http/http_limits.h"
+#include "server/http/waiting_clients.h"
 
 namespace attune {
 
@@ -14,14 +15,18 @@ namespace attune {
 /// itself waits anew for each byte. Used by one thread.
 class ConnectionStream final : public httplib::Stream {
  public:
-  /// The socket is not owned. `limits` must outlive the object.
-  ConnectionStream(int socket, const HttpLimits& limits) : socket_(socket), limits_(limits) {}
+  /// The socket is not owned. The other arguments must outlive the object.
+  ConnectionStream(int socket, const HttpLimits& limits, WaitingClients& waiting)
+      : socket_(socket), limits_(limits), waiting_(waiting) {}
+  ~ConnectionStream() override { waiting_.remove(socket_); }
 
   /// Waits for the first byte of a request; returns false if none comes in the idle time, or `is_ended` does.
   bool begin_request(const std::function<bool()>& is_ended);
+  /// Tells that the request is read: from now on the client waits for the server.
+  void end_request() { waiting_.remove(socket_); }
 
   bool is_readable() const override { return wait(POLLIN, std::chrono::milliseconds(0)); }
-  bool is_writable() const override { return wait(POLLOUT, limits_.write_time); }
+  bool is_writable() const override;
   ssize_t read(char* bytes, size_t size) override;
   ssize_t write(const char* bytes, size_t size) override;
   void get_remote_ip_and_port(std::string&, int&) const override {}
@@ -38,6 +43,7 @@ class ConnectionStream final : public httplib::Stream {
 
   const int socket_;
   const HttpLimits& limits_;
+  WaitingClients& waiting_;
   std::chrono::steady_clock::time_point deadline_;  ///< Of the request.
   size_t num_read_ = 0;                             ///< Bytes of the request.
   std::string ahead_;                               ///< Bytes that came with those that were asked for.

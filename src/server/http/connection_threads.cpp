@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "server/http/connection_threads.h"
 
+#include <algorithm>
+
 namespace attune {
 
 thread_local bool ConnectionThreads::is_refusal_ = false;
@@ -8,10 +10,10 @@ thread_local bool ConnectionThreads::is_refusal_ = false;
 void ConnectionThreads::enqueue(std::function<void()> task) {
   {
     const Lock lock(mutex_);
-    if (num_open_ < max_connections_) {
+    if (num_open_ < max_connections_ || end_one_()) {
       ++num_open_;
       tasks_.push_back(std::move(task));
-      if (threads_.size() < num_open_) threads_.emplace_back([this] { work(); });
+      if (threads_.size() < std::min(num_open_, max_connections_)) threads_.emplace_back([this] { work(); });
       wake_.notify_one();
       return;
     }

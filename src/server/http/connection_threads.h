@@ -14,10 +14,13 @@
 namespace attune {
 
 /// Threads that serve connections, at most as many as connections are allowed; started as they are needed. A
-/// connection beyond them is refused at once, in the thread that accepts.
+/// connection beyond them takes the place of one that can be ended, or is refused at once, in the thread that accepts.
 class ConnectionThreads final : public httplib::TaskQueue {
  public:
-  explicit ConnectionThreads(size_t max_connections) : max_connections_(max_connections) {}
+  /// `end_one`: has a connection end within moments, and returns whether there was one that can. Requires: it does not
+  /// wait.
+  ConnectionThreads(size_t max_connections, std::function<bool()> end_one)
+      : max_connections_(max_connections), end_one_(std::move(end_one)) {}
 
   /// Whether the calling thread runs a task that is to refuse its connection.
   static bool is_refusal() noexcept { return is_refusal_; }
@@ -30,6 +33,7 @@ class ConnectionThreads final : public httplib::TaskQueue {
   void work();
 
   const size_t max_connections_;
+  const std::function<bool()> end_one_;
   Mutex mutex_;
   std::condition_variable_any wake_;
   std::deque<std::function<void()>> tasks_ ATTUNE_GUARDED_BY(mutex_);

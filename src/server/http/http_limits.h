@@ -7,8 +7,10 @@ namespace attune {
 
 /// What a client can take of a server at most.
 struct HttpLimits {
-  size_t max_connections = 64;  ///< Further ones are answered with 503 and closed.
-  size_t max_streams = 16;      ///< Of the connections; further streams are answered with 503.
+  /// A further one ends the connection whose client the server has waited for longest; if it waits for none, the
+  /// further one is answered with 503 and closed.
+  size_t max_connections = 64;
+  size_t max_streams = 16;  ///< Of the connections; further streams are answered with 503.
   size_t max_request_bytes = 8192;
   std::chrono::milliseconds request_time{10'000};  ///< From the first byte of a request to its last.
   std::chrono::milliseconds idle_time{5'000};      ///< Between two requests of a connection.

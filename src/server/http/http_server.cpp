@@ -48,7 +48,9 @@ bool has_body(const httplib::Request& request) {
 struct HttpServer::State : httplib::Server {
   State(const ListenAddress& address, const HttpLimits& limits, HttpHandler handler, std::string form_path)
       : limits_(limits), handler_(std::move(handler)), form_path_(std::move(form_path)) {
-    new_task_queue = [this] { return new ConnectionThreads(limits_.max_connections); };  // The library deletes it.
+    new_task_queue = [this] {  // The library deletes it.
+      return new ConnectionThreads(limits_.max_connections, [this] { return waiting_.end_longest(); });
+    };
     set_tcp_nodelay(true);
     set_payload_max_length(limits_.max_request_bytes);
     // Without SO_REUSEPORT, which the library sets: another program of this user could share the port.
@@ -74,6 +76,9 @@ struct HttpServer::State : httplib::Server {
     if (bound <= 0)
       fail(ErrorCode::io, "the server cannot listen on {}: {}; choose another address with --listen", address.text(),
            std::generic_category().message(errno));
+    // The library lets five connections wait; a client beyond them would try again a second later.
+    constexpr int kMaxAhead = 128;
+    ::listen(svr_sock_, kMaxAhead);
     port_ = static_cast<uint16_t>(bound);
   }
 
@@ -88,6 +93,7 @@ struct HttpServer::State : httplib::Server {
 
   void end() noexcept {
     is_ended_ = true;
+    waiting_.end_all();  // A client that sends a byte now and then would hold it as long as a request may take.
     // The library's stop() does nothing until the first wait for a connection, which this ends whenever it comes.
     ::shutdown(svr_sock_, SHUT_RDWR);
   }
@@ -128,6 +134,7 @@ struct HttpServer::State : httplib::Server {
 
   template <typename Make>
   void answer(const httplib::Request& request, httplib::Response& response, Make make) {
+    current_->end_request();
     HttpAnswer made;
     try {
       made = make();
@@ -176,7 +183,7 @@ struct HttpServer::State : httplib::Server {
   }
 
   void serve(socket_t socket) {
-    ConnectionStream stream(socket, limits_);
+    ConnectionStream stream(socket, limits_, waiting_);
     current_ = &stream;
     bool is_closed = false;
     while (!is_closed && !stream.must_close && stream.begin_request([this] { return is_ended_.load(); })) {
@@ -191,6 +198,7 @@ struct HttpServer::State : httplib::Server {
   const HttpLimits limits_;
   const HttpHandler handler_;
   const std::string form_path_;
+  WaitingClients waiting_;
   std::atomic<bool> is_ended_ = false;
   std::atomic<size_t> num_streams_ = 0;
   static thread_local ConnectionStream* current_;  ///< The connection that the calling thread serves.

@@ -70,6 +70,7 @@ class HttpServerTest : public testing::Test {
     thread_ = std::thread([this] { server_.run(); });
   }
   ~HttpServerTest() override {
+    is_held_ = false;
     server_.stop();
     thread_.join();
   }
@@ -82,9 +83,9 @@ class HttpServerTest : public testing::Test {
   }
   HttpAnswer answer(const HttpRequest& request) {
     ++num_requests_;
+    if (request.path == "/large") return {.body = std::string(4'000'000, 'x')};
+    while (request.path == "/holds" && is_held_) std::this_thread::sleep_for(std::chrono::milliseconds(5));
     if (request.path == "/fails") throw std::runtime_error("a secret of the server");
-    if (request.path == "/stream")
-      return {.type = "text/event-stream", .parts = [] { return std::optional<std::string>("data: 1\n\n"); }};
     if (request.path == "/quiet")
       return {.type = "text/event-stream", .parts = [] {
                 std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -96,7 +97,18 @@ class HttpServerTest : public testing::Test {
     return {.body = body, .headers = {{"X-Own", "1"}}};
   }
 
+  /// As many connections as the server takes, each with the beginning of what it sends.
+  std::vector<std::unique_ptr<Client>> clients(std::string_view text) const {
+    std::vector<std::unique_ptr<Client>> all;
+    for (size_t i = 0; i < limits().max_connections; ++i) {
+      all.push_back(std::make_unique<Client>(server_.port()));
+      all.back()->send(text);
+    }
+    return all;
+  }
+
   std::atomic<int> num_requests_ = 0;
+  std::atomic<bool> is_held_ = true;
   HttpServer server_;
   std::thread thread_;
 };
@@ -162,12 +174,40 @@ TEST_F(HttpServerTest, AConnectionWithoutARequestEnds) {
 
 TEST_F(HttpServerTest, ConnectionsAndStreamsAreBounded) {
   const Client stream(server_.port());
-  stream.send("GET /stream HTTP/1.1\r\nHost: h\r\n\r\n");
-  EXPECT_THAT(stream.receive("data: 1"), HasSubstr("data: 1"));
-  EXPECT_THAT(Client(server_.port()).ask("GET /stream HTTP/1.1\r\nHost: h\r\n\r\n"), StartsWith("HTTP/1.1 503"));
+  stream.send("GET /quiet HTTP/1.1\r\nHost: h\r\n\r\n");
+  EXPECT_THAT(stream.receive("\r\n\r\n"), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(Client(server_.port()).ask("GET /quiet HTTP/1.1\r\nHost: h\r\n\r\n"), StartsWith("HTTP/1.1 503"));
   std::vector<std::unique_ptr<Client>> others;
-  for (size_t i = 0; i < limits().max_connections; ++i) others.push_back(std::make_unique<Client>(server_.port()));
+  while (others.size() + 1 < limits().max_connections) {  // The stream has a place, too.
+    const int num_before = num_requests_;
+    others.push_back(std::make_unique<Client>(server_.port()));
+    others.back()->send("GET /holds HTTP/1.1\r\nHost: h\r\n\r\n");
+    EXPECT_TRUE(becomes_true([&] { return num_requests_ == num_before + 1; }));
+  }
   EXPECT_THAT(Client(server_.port()).receive("<closed>"), StartsWith("HTTP/1.1 503"));
+}
+
+TEST_F(HttpServerTest, ANewConnectionTakesThePlaceOfASlowOne) {
+  const auto slow = clients("GET / HTTP/1.1\r\nX");
+  std::vector<std::unique_ptr<Client>> honest;
+  for (size_t i = 0; i < limits().max_connections + 2; ++i) {
+    EXPECT_TRUE(becomes_true([&] {  // Once the server waits for one of them.
+      honest.push_back(std::make_unique<Client>(server_.port()));
+      honest.back()->send("GET /a HTTP/1.1\r\nHost: h\r\n\r\n");
+      return honest.back()->receive("GET /a").starts_with("HTTP/1.1 200");
+    })) << i;
+  }
+  EXPECT_THAT(slow.front()->receive("<closed>"), HasSubstr("<closed>"));
+}
+
+TEST_F(HttpServerTest, AnAnswerThatNobodyTakesMakesRoom) {
+  const auto slow = clients("GET /large HTTP/1.1\r\nHost: h\r\n\r\n");
+  EXPECT_TRUE(becomes_true([&] { return num_requests_ == static_cast<int>(slow.size()); }));
+  EXPECT_TRUE(becomes_true([&] {  // Once the system takes no more of the answers.
+    const Client honest(server_.port());
+    honest.send("GET /a HTTP/1.1\r\nHost: h\r\n\r\n");
+    return honest.receive("GET /a").starts_with("HTTP/1.1 200");
+  }));
 }
 
 TEST_F(HttpServerTest, AStreamWhoseClientLeavesMakesRoom) {
@@ -178,6 +218,21 @@ TEST_F(HttpServerTest, AStreamWhoseClientLeavesMakesRoom) {
       return stream.receive("\r\n\r\n").starts_with("HTTP/1.1 200");
     })) << i;
   }
+}
+
+TEST(HttpServerEnd, DoesNotWaitForAClientThatSendsAByteNowAndThen) {
+  HttpLimits limits;
+  limits.request_time = std::chrono::seconds(60);
+  HttpServer server({"127.0.0.1", 0}, limits, [](const HttpRequest&) { return HttpAnswer{}; });
+  std::thread thread([&] { server.run(); });
+  EXPECT_THAT(Client(server.port()).ask("GET /a HTTP/1.1\r\nHost: h\r\n\r\n"), StartsWith("HTTP/1.1 200"));
+  const Client slow(server.port());
+  slow.send("GET /");
+  EXPECT_EQ(slow.receive("<never>", 100), "") << "the server has begun to read it";
+  const auto began = std::chrono::steady_clock::now();
+  server.stop();
+  thread.join();
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(30));
 }
 
 TEST_F(HttpServerTest, APortThatIsTakenIsAnError) {

@@ -15,13 +15,14 @@ constexpr auto kPollInterval = 500ms;
 constexpr size_t kEntriesOfAStep = 2000;  // At most 0.2 s, after which an end of the watch is seen.
 
 bool is_read_in_full(EntryKind kind) {
-  return kind == EntryKind::decision || kind == EntryKind::run_begin || kind == EntryKind::run_end;
+  return kind == EntryKind::decision || kind == EntryKind::run_begin || kind == EntryKind::run_end ||
+         kind == EntryKind::ban;
 }
 
 /// Reads entries of all kinds; of the records only the headings.
 JournalStep read_step(const Journal& journal, Query query) {
   JournalStep step;
-  query.runs = true;
+  query.runs = query.bans = true;
   query.limit = kEntriesOfAStep;
   bool has_more = false;
   journal.visit_headings(query, [&](const EntryHeading& heading) {
@@ -36,7 +37,8 @@ JournalStep read_step(const Journal& journal, Query query) {
                       .started = false,
                       .records = false,
                       .pardons = false,
-                      .runs = true};
+                      .runs = true,
+                      .bans = true};
   journal.scan(in_full, [&](const Entry& entry, const Stamp& stamp) { step.entries.emplace_back(entry, stamp); });
   return step;
 }
@@ -77,6 +79,16 @@ std::optional<RunRow> JournalWatch::run(int64_t number) const {
   return found == nullptr ? std::nullopt : std::optional(*found);
 }
 
+std::vector<EntryHeading> JournalWatch::deaths(int64_t before, size_t limit) const {
+  const Lock lock(mutex_);
+  return quarantine_.newest(before, limit);
+}
+
+std::optional<std::pair<BanChange, Stamp>> JournalWatch::made(const Ban& ban) const {
+  const Lock lock(mutex_);
+  return quarantine_.made(ban);
+}
+
 std::string JournalWatch::metrics_text() const {
   uint64_t bytes = 0;
   for (const char* part : {"", "-wal"}) {
@@ -110,6 +122,7 @@ void JournalWatch::begin_anew() {
   state_ = {.generation = generation};
   results_ = {};
   runs_ = {};
+  quarantine_ = {};
   totals_ = {};
   oldest_id_ = 0;
 }
@@ -118,8 +131,13 @@ void JournalWatch::take(const JournalStep& step, void (ResultIndex::*add)(Result
   for (const EntryHeading& heading : step.headings) {
     totals_.add(heading);
     runs_.count(heading);
+    quarantine_.add(heading);
   }
   for (const auto& [entry, stamp] : step.entries) {
+    if (const auto* change = std::get_if<BanChange>(&entry)) {
+      quarantine_.add(*change, stamp);
+      continue;
+    }
     const auto* decision = std::get_if<Decision>(&entry);
     if (decision == nullptr) {
       runs_.add(entry, stamp);

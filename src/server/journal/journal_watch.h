@@ -11,6 +11,7 @@
 
 #include "base/mutex.h"
 #include "server/journal/journal_totals.h"
+#include "server/journal/quarantine_index.h"
 #include "server/journal/result_index.h"
 #include "server/journal/run_index.h"
 #include "server/journal/served_journal.h"
@@ -28,7 +29,7 @@ struct WatchState {
 /// Some entries of a journal.
 struct JournalStep {
   std::vector<EntryHeading> headings;            ///< Of all, in the order of the query.
-  std::vector<std::pair<Entry, Stamp>> entries;  ///< Decisions and ends of runs in full, in that order.
+  std::vector<std::pair<Entry, Stamp>> entries;  ///< Decisions, ends of runs and bans in full, in that order.
 };
 
 /// Reads a journal in a thread of its own, newest results first, and then follows it: what is committed is seen within
@@ -42,9 +43,18 @@ class JournalWatch {
 
   WatchState state() const;
   ResultPage page(const ResultQuery& query) const;
+  /// Calls `read` with the results, which nobody changes meanwhile.
+  template <typename Read>
+  auto read_results(Read read) const {
+    const Lock lock(mutex_);
+    return read(results_);
+  }
   /// As RunIndex::newest().
   std::vector<RunRow> runs(int64_t before, size_t limit) const;
   std::optional<RunRow> run(int64_t number) const;
+  /// As QuarantineIndex::newest() and made().
+  std::vector<EntryHeading> deaths(int64_t before, size_t limit) const;
+  std::optional<std::pair<BanChange, Stamp>> made(const Ban& ban) const;
   std::string metrics_text() const;
   /// Waits until there is an entry with a larger id, the journal is another one than `generation`, or the time is over.
   WatchState wait_beyond(int64_t id, uint64_t generation, std::chrono::milliseconds most) const;
@@ -64,6 +74,7 @@ class JournalWatch {
   WatchState state_ ATTUNE_GUARDED_BY(mutex_);
   ResultIndex results_ ATTUNE_GUARDED_BY(mutex_);
   RunIndex runs_ ATTUNE_GUARDED_BY(mutex_);
+  QuarantineIndex quarantine_ ATTUNE_GUARDED_BY(mutex_);
   JournalTotals totals_ ATTUNE_GUARDED_BY(mutex_);
   bool is_ended_ ATTUNE_GUARDED_BY(mutex_) = false;
   int64_t oldest_id_ = 0;  ///< Of the oldest entry that was read; used by the thread alone.

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "base/error.h"
 #include "base/text.h"
 #include "report/result_json.h"
 
@@ -72,7 +71,8 @@ void add(CandidateStory& story, const Record& record) {
 
 }  // namespace
 
-ordered_json problem_story(const Journal& journal, const Problem& problem, const std::optional<std::string>& device) {
+std::optional<ordered_json> problem_story(const Journal& journal, const Problem& problem,
+                                          const std::optional<std::string>& device) {
   std::map<std::pair<std::string, std::string>, CandidateStory> stories;  // By device and candidate.
   ordered_json decisions = ordered_json::array();
   std::string winner;
@@ -95,17 +95,16 @@ ordered_json problem_story(const Journal& journal, const Problem& problem, const
     if (is_new) story->second.order = stories.size();
     add(story->second, *record);
   });
-  if (num_entries == 0)
-    fail(ErrorCode::not_found, "the journal has no entry of this problem: '{}'", shown(problem.key(), 300));
+  if (num_entries == 0) return std::nullopt;
   std::vector<const CandidateStory*> ordered;
   for (const auto& [key, story] : stories) ordered.push_back(&story);
   std::ranges::sort(ordered, {}, &CandidateStory::order);
   ordered_json candidates = ordered_json::array();
   for (const CandidateStory* story : ordered) candidates.push_back(candidate_json(*story, winner));
-  return {{"problem", problem.key()},
-          {"decisions", std::move(decisions)},
-          {"candidates", std::move(candidates)},
-          {"num_damaged", num_damaged}};
+  return ordered_json{{"problem", problem.key()},
+                      {"decisions", std::move(decisions)},
+                      {"candidates", std::move(candidates)},
+                      {"num_damaged", num_damaged}};
 }
 
 }  // namespace attune

@@ -59,6 +59,8 @@ class ResultIndex {
   void add_oldest(ResultRow row);
   size_t size() const noexcept { return rows_.size(); }
   ResultPage page(const ResultQuery& query) const;
+  /// All rows by id, valid until one is added.
+  const std::deque<ResultRow>& rows() const noexcept { return rows_; }
 
  private:
   std::deque<ResultRow> rows_;  ///< By id.

@@ -28,6 +28,8 @@ const number = (value, digits) => Number(value).toLocaleString("en", { minimumFr
 const time = (ms) => (ms ? new Date(ms).toISOString().slice(0, 19).replace("T", " ") : "unknown");
 const micros = (us) => (us ? number(us, us < 100 ? 2 : 0) : "–");
 const link = (page, values, text) => element("a", { href: `/pages/${page}?${new URLSearchParams(values)}` }, text);
+/** A time span in words; nothing for none. */
+const span = (s) => (s < 90 ? `${number(s, 0)} s` : s < 5400 ? `${number(s / 60, 0)} min` : `${number(s / 3600, 1)} h`);
 const short = (key) => key.replace(/^(\S+) /, "$1  ");
 
 /** A table in a box that scrolls by itself. `columns`: {name, number, sort, cell: row → text or node, wide}. */
@@ -66,6 +68,17 @@ function chart(text, options) {
   return box;
 }
 
+/** How many problems a run has decided, and of how many if it goes on. */
+const decided = (run) => number(run.decisions, 0) + (run.state === "open" && run.problems ? ` of ${number(run.problems, 0)}` : "");
+
+/** What a run that goes on does now, as facts. */
+function now(run) {
+  if (run.state !== "open") return [];
+  const silent = run.last_ms ? (Date.now() - run.last_ms) / 1000 : 0;
+  return [["left", run.left_s ? `about ${span(run.left_s)}` : "unknown"], ["candidates a minute", number(run.candidates_a_minute, 0)],
+    ...(silent > 60 ? [["last entry", `${span(silent)} ago`]] : [])];
+}
+
 async function runsPage() {
   const { runs } = await data("runs", { limit: 100 });
   if (!runs.length) return [element("h1", {}, "Runs"), element("p", {}, "The journal has no run yet.")];
@@ -73,7 +86,8 @@ async function runsPage() {
     { name: "run", number: true, cell: (run) => link("run", { run: run.run }, String(run.run)) },
     { name: "began (UTC)", cell: (run) => time(run.at_ms) },
     { name: "state", cell: (run) => run.state },
-    { name: "decisions", number: true, cell: (run) => number(run.decisions, 0) },
+    { name: "decisions", number: true, cell: (run) => decided(run) },
+    { name: "left", number: true, cell: (run) => (run.left_s ? span(run.left_s) : "–") },
     { name: "records", number: true, cell: (run) => number(run.records, 0) },
     { name: "device", cell: (run) => run.device },
     { name: "command", wide: true, cell: (run) => element("code", {}, run.command) },
@@ -122,15 +136,18 @@ async function resultList(fixed) {
 const resultsPage = async () => [element("h1", {}, "Results"), ...await resultList({})];
 
 async function runPage(values) {
-  const [{ runs }, { results, found }] = await Promise.all([data("runs", { run: values.get("run") }), data("results", { run: values.get("run"), sort: "ratio", limit: 1000 })]);
+  const [{ runs }, { results }] = await Promise.all([data("runs", { run: values.get("run") }), data("results", { run: values.get("run"), sort: "ratio", limit: 1000 })]);
   if (!runs.length) return [element("h1", {}, "The journal has no such run")];
   const run = runs[0];
   const measured = results.filter((row) => row.speedup > 0);
   const mean = measured.length ? Math.exp(measured.reduce((sum, row) => sum + Math.log(row.speedup), 0) / measured.length) : 1;
-  const parts = [element("h1", {}, `Run ${run.run}`), facts([["state", run.state], ["decided", number(found, 0)],
+  const parts = [element("h1", {}, `Run ${run.run}`), facts([["state", run.state], ["decided", decided(run)], ...now(run),
     ["geometric mean", `${number(mean, 3)}×`], ["faster", number(measured.filter((row) => row.verdict === "faster").length, 0)],
     ["candidates' records", number(run.records, 0)], ["device", run.device]]),
     element("p", { class: "quiet" }, element("code", {}, run.command), `, ${run.version}, began ${time(run.at_ms)} UTC`)];
+  const failures = Object.entries(run.failures).sort(([, one], [, other]) => other - one);
+  if (failures.length) parts.push(table("Candidates that failed", [{ name: "status", cell: ([status]) => status },
+    { name: "candidates", number: true, cell: ([, count]) => number(count, 0) }], failures));
   if (measured.length > 1) parts.push(chart(`Speed over the default of ${measured.length} problems, sorted; geometric mean ${number(mean, 3)}.`, {
     type: "bar", data: { labels: measured.map((row) => short(row.problem)), datasets: [
       { label: "speed over the default", data: measured.map((row) => row.speedup), backgroundColor: colour("--accent") }] },
@@ -165,6 +182,38 @@ async function problemPage(values) {
   return parts;
 }
 
+/** How a row compares with the journal: of one row, and of several. */
+const agreements = { same: ["names the winner", "rows that name the winner"], other: ["names another kernel", "rows that name another kernel"],
+  undecided: ["no decision", "rows without a decision"], unpublished: ["no row", "winners without a row"] };
+
+/** The published tables beside the newest decisions. The address holds the filter. */
+async function tablesPage(values) {
+  const asked = { text: values.get("text"), state: values.get("state"), limit: 100 };
+  const lines = async (after) => { const page = await data("tables", { ...asked, after }); return { ...page, rows: page.tables }; };
+  const page = await lines();
+  const filter = element("form", { class: "filter", role: "search", onsubmit: (event) => {
+    event.preventDefault(); const form = new FormData(event.target);
+    location.search = new URLSearchParams(["text", "state"].map((name) => [name, form.get(name)]).filter(([, value]) => value)); } },
+    element("label", {}, "Text", element("input", { name: "text", value: asked.text || "", type: "search" })),
+    element("label", {}, "The row", element("select", { name: "state" }, ...["", ...Object.keys(agreements)].map((one) =>
+      element("option", { value: one, ...(one === (asked.state || "") ? { selected: "" } : {}) }, one ? agreements[one][0] : "all")))),
+    element("button", { class: "plain" }, "Show"));
+  const either = (line) => line.row || line.result;
+  return [element("h1", {}, "Tables"), facts(Object.entries(agreements).map(([name, [, several]]) => [several, number(page.counts[name], 0)])),
+    ...page.notices.slice(0, 20).map((one) => element("p", { class: "bad" }, one)), filter,
+    ...pagedTable(`${number(page.found, 0)} lines: rows of the published tables beside the newest decisions${page.complete ? "" : ", older ones are still being read"}`, [
+      { name: "row", cell: (line) => (line.row ? line.row.place : "–") },
+      { name: "problem", wide: true, cell: (line) => (line.result ? link("problem", { key: line.result.problem }, short(line.result.problem)) : short(line.row.problem)) },
+      { name: "device", cell: (line) => either(line).device },
+      { name: "the row", cell: (line) => element("span", { class: line.state === "same" ? "good" : line.state === "undecided" ? null : "bad" }, agreements[line.state][0]) },
+      { name: "kernel of the row", wide: true, cell: (line) => (line.row ? element("code", {}, line.row.kernel) : "–") },
+      { name: "its µs", number: true, cell: (line) => (line.row ? micros(line.row.us) : "–") },
+      { name: "winner", wide: true, cell: (line) => (!line.result ? "–" : line.state === "same" ? "the same" : element("code", {}, line.result.winner)) },
+      { name: "its µs", number: true, cell: (line) => (line.result ? micros(line.result.us) : "–") },
+      { name: "use", wide: true, cell: (line) => (line.row ? line.row.use : "–") },
+    ], page, lines)];
+}
+
 async function devicesPage() {
   const { devices } = await data("devices");
   return [element("h1", {}, "Devices"), table("Devices of the journal's runs", [
@@ -174,7 +223,49 @@ async function devicesPage() {
   ], devices)];
 }
 
-const pages = { "/": runsPage, "/pages/results": resultsPage, "/pages/run": runPage, "/pages/problem": problemPage, "/pages/devices": devicesPage };
+/** A table whose further lines the server gives page by page. `more`: the `next` of a page → the next page, with `rows` and `next`. */
+function pagedTable(caption, columns, page, more) {
+  let next = page.next;
+  const list = table(caption, columns, page.rows);
+  const button = element("button", { class: "plain", type: "button", onclick: async () => {
+    const further = await more(next);
+    next = further.next;
+    list.querySelector("tbody").append(...table("", columns, further.rows).querySelectorAll("tbody tr"));
+    button.hidden = !next;
+  } }, "Show more");
+  button.hidden = !next;
+  return [list, button];
+}
+
+async function quarantinePage() {
+  const deaths = async (before) => { const page = await data("quarantine", { before, limit: 100 }); return { ...page, rows: page.quarantine }; };
+  const bans = async (after) => { const page = await data("bans", { after, limit: 100 }); return { ...page, rows: page.bans }; };
+  const [dead, banned] = await Promise.all([deaths(), bans()]);
+  const none = (text) => [element("p", {}, text)];
+  return [element("h1", {}, "Quarantine"),
+    element("p", { class: "quiet" }, "What stands here is not tried again. `attune quarantine` releases candidates, bans kernels and lifts bans."),
+    element("h2", {}, "Banned"), ...banned.notices.map((one) => element("p", { class: "bad" }, one)),
+    ...(banned.rows.length ? pagedTable("Kernels that are not served either", [
+      { name: "candidate", wide: true, cell: (one) => element("code", {}, one.candidate) },
+      { name: "reason", wide: true, cell: (one) => one.reason },
+      { name: "device", cell: (one) => one.device || "every" },
+      { name: "problem", wide: true, cell: (one) => (one.problem ? link("problem", { key: one.problem }, short(one.problem)) : "every") },
+      { name: "by", cell: (one) => one.by || "unknown" },
+      { name: "since (UTC)", cell: (one) => time(one.at_ms) },
+    ], banned, bans) : none("Nothing is banned.")),
+    element("h2", {}, "Crashed or ran past the deadline"),
+    ...(dead.rows.length ? pagedTable(`The newest candidates${dead.complete ? "" : ", older ones are still being read"}`, [
+      { name: "candidate", wide: true, cell: (one) => element("code", {}, one.candidate) },
+      { name: "problem", wide: true, cell: (one) => link("problem", { key: one.problem }, short(one.problem)) },
+      { name: "status", cell: (one) => one.status },
+      { name: "why", wide: true, cell: (one) => one.detail },
+      { name: "device", cell: (one) => one.device },
+      { name: "run", number: true, cell: (one) => (one.run ? link("run", { run: one.run }, String(one.run)) : "–") },
+      { name: "at (UTC)", cell: (one) => time(one.at_ms) },
+    ], dead, deaths) : none("No candidate is in quarantine."))];
+}
+
+const pages = { "/": runsPage, "/pages/results": resultsPage, "/pages/run": runPage, "/pages/problem": problemPage, "/pages/tables": tablesPage, "/pages/devices": devicesPage, "/pages/quarantine": quarantinePage };
 
 async function show() {
   const content = document.getElementById("content");

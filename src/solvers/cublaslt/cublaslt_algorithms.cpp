@@ -5,8 +5,10 @@
 #include <array>
 #include <cstring>
 #include <numeric>
+#include <optional>
 
 #include "base/error.h"
+#include "tensor/all_cores.h"
 
 namespace attune {
 namespace {
@@ -31,23 +33,50 @@ constexpr int kMaxIds = 1024;
 /// Of tile, stages and custom option. Of an algorithm with more, which has half a million and has accepted none yet
 /// (13.1 on an H200), evenly spaced ones are tried, and none if a few of them are all refused.
 constexpr uint64_t kMaxCombinations = 8192, kFewCombinations = 256;
+/// Parts take from 1 µs to milliseconds.
+constexpr int64_t kPartsAtOnce = 4;
 constexpr cudaDataType_t kScale = CUDA_R_32F;
 
-/// Enumerates what the library accepts, one attribute after another.
+/// Calls one(i) for each i below `count`, on all cores.
+using ForEach = std::function<void(size_t count, const std::function<void(size_t)>& one)>;
+
+/// Enumerates what the library accepts, one attribute after another. The library's check computes on the host, and
+/// different threads may ask it at the same time.
 class Enumeration {
+  using Found = std::vector<cublasLtMatmulAlgo_t>;
+
  public:
   Enumeration(const CublasltLibrary& library, cublasLtHandle_t handle, const CublasltMatmul& matmul)
       : library_(library), handle_(handle), matmul_(matmul) {}
 
-  std::vector<cublasLtMatmulAlgo_t> run() {
+  std::vector<cublasLtMatmulAlgo_t> run(const ForEach& for_each) const {
     std::array<int, kMaxIds> ids{};
     int count = 0;
     library_.check(library_.cublasLtMatmulAlgoGetIds(handle_, matmul_.compute_type(), kScale, matmul_.input_type(),
                                                      matmul_.input_type(), matmul_.output_type(), matmul_.output_type(),
                                                      kMaxIds, ids.data(), &count),
                    "list its algorithms");
-    for (int i = 0; i < count; ++i) add_algorithm(ids[static_cast<size_t>(i)]);
-    return std::move(found_);
+    std::vector<Choices> all;
+    for (int i = 0; i < count; ++i) {
+      if (auto choices = choices_of(ids[static_cast<size_t>(i)])) all.push_back(std::move(*choices));
+    }
+    // Each part begins without knowledge of others, so the list does not depend on the number of cores.
+    std::vector<Part> parts;
+    for (const Choices& one : all) add_parts(one, std::min(one.combinations(), kFewCombinations), parts);
+    for_each(parts.size(), [&](size_t i) { find(parts[i]); });
+    std::vector<Part> more;
+    for (const Choices& one : all) {
+      const bool is_sampled = one.combinations() > kMaxCombinations;
+      const bool has_any =
+          std::ranges::any_of(parts, [&](const Part& part) { return part.choices == &one && !part.found.empty(); });
+      if (is_sampled && has_any) add_parts(one, kMaxCombinations, more);
+    }
+    for_each(more.size(), [&](size_t i) { find(more[i]); });
+    std::vector<cublasLtMatmulAlgo_t> found;
+    for (const auto* some : {&parts, &more}) {
+      for (const Part& part : *some) found.insert(found.end(), part.found.begin(), part.found.end());
+    }
+    return found;
   }
 
  private:
@@ -74,39 +103,63 @@ class Enumeration {
     return matmul_.workspace_of(handle_, algorithm).has_value();
   }
 
-  void add_algorithm(int id) {
+  /// An algorithm and what can be chosen for it.
+  struct Choices {
     cublasLtMatmulAlgo_t algorithm{};
+    std::vector<uint32_t> tiles, stages;
+    uint32_t max_custom = 0;
+    uint64_t combinations() const { return tiles.size() * stages.size() * (max_custom + uint64_t{1}); }
+  };
+  /// Combinations that one call looks at: all custom options of one tile and number of stages, or a single one.
+  struct Part {
+    const Choices* choices;
+    uint64_t begin, end;
+    Found found{};
+  };
+
+  std::optional<Choices> choices_of(int id) const {
+    Choices choices;
+    cublasLtMatmulAlgo_t& algorithm = choices.algorithm;
     const cublasStatus_t status = library_.cublasLtMatmulAlgoInit(
         handle_, matmul_.compute_type(), kScale, matmul_.input_type(), matmul_.input_type(), matmul_.output_type(),
         matmul_.output_type(), id, &algorithm);
-    if (status != CUBLAS_STATUS_SUCCESS) return;
+    if (status != CUBLAS_STATUS_SUCCESS) return std::nullopt;
     for (const auto operand : {CUBLASLT_ALGO_CAP_MIN_ALIGNMENT_A_BYTES, CUBLASLT_ALGO_CAP_MIN_ALIGNMENT_B_BYTES,
                                CUBLASLT_ALGO_CAP_MIN_ALIGNMENT_C_BYTES, CUBLASLT_ALGO_CAP_MIN_ALIGNMENT_D_BYTES}) {
-      if (capability<uint32_t>(algorithm, operand) > kPromisedAlignment) return;
+      if (capability<uint32_t>(algorithm, operand) > kPromisedAlignment) return std::nullopt;
     }
-    const auto max_custom =
+    choices.max_custom =
         static_cast<uint32_t>(std::max(0, capability<int32_t>(algorithm, CUBLASLT_ALGO_CAP_CUSTOM_OPTION_MAX)));
-    const auto tiles = listed(algorithm, CUBLASLT_ALGO_CAP_TILE_IDS);
-    const auto stages = listed(algorithm, CUBLASLT_ALGO_CAP_STAGES_IDS);
-    const uint64_t combinations = tiles.size() * stages.size() * (max_custom + uint64_t{1});
-    const auto try_evenly = [&](uint64_t count) {
-      const size_t num_found = found_.size();
-      std::vector<uint32_t> accepted;  // The clusters of the combinations before, of one tile and number of stages.
-      for (uint64_t i = 0; i < count; ++i) {
-        const uint64_t index = i * combinations / count, custom = index % (max_custom + 1);
-        const uint64_t of_tile = index / (max_custom + 1);
-        if (custom == 0 || count < combinations) accepted.clear();
-        set(algorithm, kTile, tiles[of_tile / stages.size()]);
-        set(algorithm, kStages, stages[of_tile % stages.size()]);
-        set(algorithm, kCustom, static_cast<uint32_t>(custom));
-        add_clusters(algorithm, accepted);
-      }
-      return found_.size() > num_found;
-    };
+    choices.tiles = listed(algorithm, CUBLASLT_ALGO_CAP_TILE_IDS);
+    choices.stages = listed(algorithm, CUBLASLT_ALGO_CAP_STAGES_IDS);
+    return choices;
+  }
+
+  /// Adds parts with all combinations, or with `count` evenly spaced ones of more than kMaxCombinations.
+  static void add_parts(const Choices& choices, uint64_t count, std::vector<Part>& parts) {
+    const uint64_t combinations = choices.combinations(), options = choices.max_custom + uint64_t{1};
     if (combinations <= kMaxCombinations) {
-      try_evenly(combinations);
-    } else if (try_evenly(kFewCombinations)) {
-      try_evenly(kMaxCombinations);
+      for (uint64_t begin = 0; begin < combinations; begin += options)
+        parts.push_back({&choices, begin, begin + options});
+    } else {
+      for (uint64_t i = 0; i < count; ++i) {
+        const uint64_t index = i * combinations / count;
+        parts.push_back({&choices, index, index + 1});
+      }
+    }
+  }
+
+  void find(Part& part) const {
+    const Choices& choices = *part.choices;
+    const uint64_t options = choices.max_custom + uint64_t{1};
+    cublasLtMatmulAlgo_t algorithm = choices.algorithm;
+    std::vector<uint32_t> accepted;  // The clusters of the combinations before.
+    for (uint64_t index = part.begin; index < part.end; ++index) {
+      const uint64_t of_tile = index / options;
+      set(algorithm, kTile, choices.tiles[of_tile / choices.stages.size()]);
+      set(algorithm, kStages, choices.stages[of_tile % choices.stages.size()]);
+      set(algorithm, kCustom, static_cast<uint32_t>(index % options));
+      add_clusters(algorithm, accepted, part.found);
     }
   }
 
@@ -120,10 +173,10 @@ class Enumeration {
 
   /// `accepted`: the clusters that are accepted whatever the custom option is (13.1 on an H200: those of the first
   /// option are those of all); none: not known yet, and set here.
-  void add_clusters(cublasLtMatmulAlgo_t algorithm, std::vector<uint32_t>& accepted) {
+  void add_clusters(cublasLtMatmulAlgo_t algorithm, std::vector<uint32_t>& accepted, Found& found) const {
     set(algorithm, kCluster, CUBLASLT_CLUSTER_SHAPE_AUTO);
     if (accepts(algorithm)) {
-      add_splits(algorithm);
+      add_splits(algorithm, found);
       if (!reads(algorithm, kCluster)) return;
     }
     std::vector<uint32_t> tried = accepted;
@@ -136,17 +189,17 @@ class Enumeration {
       set(algorithm, kCluster, cluster);
       if (!accepts(algorithm)) continue;
       accepted.push_back(cluster);
-      add_splits(algorithm);
+      add_splits(algorithm, found);
     }
   }
 
-  void add_splits(cublasLtMatmulAlgo_t algorithm) {
+  void add_splits(cublasLtMatmulAlgo_t algorithm, Found& found) const {
     const auto max_swizzle = capability<uint32_t>(algorithm, CUBLASLT_ALGO_CAP_CTA_SWIZZLING_SUPPORT);
     const auto schemes = capability<uint32_t>(algorithm, CUBLASLT_ALGO_CAP_REDUCTION_SCHEME_MASK);
     const bool splits = capability<int32_t>(algorithm, CUBLASLT_ALGO_CAP_SPLITK_SUPPORT) != 0;
     for (uint32_t swizzle = 0; swizzle <= max_swizzle; ++swizzle) {
       set(algorithm, kSwizzle, swizzle);
-      add(algorithm);
+      add(algorithm, found);
       if (!splits) continue;
       for (const uint32_t parts : kSplits) {
         cublasLtMatmulAlgo_t split = algorithm;
@@ -156,19 +209,18 @@ class Enumeration {
           if ((schemes & scheme) == 0 || !matmul_.accepts_reduction(static_cast<cublasLtReductionScheme_t>(scheme)))
             continue;
           set(split, kReduction, scheme);
-          add(split);
+          add(split, found);
         }
       }
     }
   }
-  void add(const cublasLtMatmulAlgo_t& algorithm) {
-    if (accepts(algorithm)) found_.push_back(algorithm);
+  void add(const cublasLtMatmulAlgo_t& algorithm, Found& found) const {
+    if (accepts(algorithm)) found.push_back(algorithm);
   }
 
   const CublasltLibrary& library_;
   cublasLtHandle_t handle_;
   const CublasltMatmul& matmul_;
-  std::vector<cublasLtMatmulAlgo_t> found_;
 };
 
 }  // namespace
@@ -219,8 +271,16 @@ cublasLtMatmulAlgo_t algorithm_of(const CublasltLibrary& library, cublasLtHandle
 }
 
 std::vector<cublasLtMatmulAlgo_t> algorithms(const CublasltLibrary& library, cublasLtHandle_t handle,
-                                             const CublasltMatmul& matmul) {
-  return Enumeration(library, handle, matmul).run();
+                                             const CublasltMatmul& matmul,
+                                             const std::function<std::shared_ptr<void>()>& enter) {
+  const auto for_each = [&](size_t count, const std::function<void(size_t)>& one) {
+    const auto some = [&](int64_t begin, int64_t end) {
+      const auto entered = enter();
+      for (int64_t i = begin; i < end; ++i) one(static_cast<size_t>(i));
+    };
+    over_all_cores(static_cast<int64_t>(count), kPartsAtOnce, some, [] { return false; });
+  };
+  return Enumeration(library, handle, matmul).run(for_each);
 }
 
 }  // namespace attune

@@ -145,6 +145,7 @@ class CublasltBackend final : public Backend {
     std::vector<std::string> names = attribute_names();
     names.emplace_back(kPad);
     ConfigTableBuilder rows(names);
+    const auto enter = [this] { return std::make_shared<CurrentContext>(opened_->driver, opened_->context); };
     for (const bool is_padded : {false, true}) {
       const LibraryProduct product(opened_->library, shape, is_padded);
       if (is_padded && !product.padding) break;
@@ -155,7 +156,7 @@ class CublasltBackend final : public Backend {
         rows.add(row);
       };
       for (const auto& one : preferred(product, kMaxRecommended)) add(one);
-      for (const auto& one : algorithms(opened_->library, opened_->handle, product.matmul)) add(one);
+      for (const auto& one : algorithms(opened_->library, opened_->handle, product.matmul, enter)) add(one);
     }
     return SearchSpace::listed(std::move(rows).build());
   }

@@ -227,7 +227,7 @@ class OnednnPlan final : public Plan {
   PlanTraits traits_;
 };
 
-class OnednnBackend final : public Backend {
+class OnednnBackend final : public Backend, public OpaqueLayouts {
  public:
   explicit OnednnBackend(const DeviceInfo& device) : device_(device), engine_(dnnl::engine::kind::cpu, 0) {
     require_library(reinterpret_cast<const void*>(&dnnl_primitive_execute), "dnnl_primitive_execute",
@@ -289,6 +289,7 @@ class OnednnBackend final : public Backend {
     return plan;
   }
 
+  OpaqueLayouts* opaque_layouts() override { return this; }
   std::vector<Layout> layouts(const Problem& problem) override {
     std::vector<Layout> all;
     if (!GemmShape::of(problem).packed) return all;

@@ -88,7 +88,7 @@ TEST_P(Onednn, ComputesWithWeightsInEveryLayoutItNames) {
     EXPECT_EQ(onednn_.wrong(kPacked, config.key()), "");
   }
   EXPECT_THAT(layouts, testing::Contains("plain"));
-  for (const Layout& layout : onednn_.backend().layouts(onednn_.problem(kPacked))) {
+  for (const Layout& layout : onednn_.backend().opaque_layouts()->layouts(onednn_.problem(kPacked))) {
     EXPECT_THAT(layouts, testing::Contains(layout.name));
     EXPECT_THAT(layout.name, testing::HasSubstr(".any@"));
   }
@@ -102,10 +102,10 @@ TEST_P(Onednn, NamesTheSameLayoutForAllRowsOnlyWhereTheBytesAreTheSame) {
     const Problem problem = onednn_.problem(fmt::format("gemm_a16w16 m={} n=70 k=96 dtype=fp32 bpreshuffle=1", m));
     std::vector<std::byte> plain(70 * 96 * 4);
     for (size_t i = 0; i < plain.size(); ++i) plain[i] = static_cast<std::byte>(i * 7 % 63);
-    for (const Layout& layout : onednn_.backend().layouts(problem)) {
-      std::vector<std::byte> packed(onednn_.backend().packed_bytes(layout, problem));
+    for (const Layout& layout : onednn_.backend().opaque_layouts()->layouts(problem)) {
+      std::vector<std::byte> packed(onednn_.backend().opaque_layouts()->packed_bytes(layout, problem));
       const Buffer weights{plain.data(), plain.size()};
-      onednn_.backend().pack(layout, problem, {&weights, 1}, {packed.data(), packed.size()});
+      onednn_.backend().opaque_layouts()->pack(layout, problem, {&weights, 1}, {packed.data(), packed.size()});
       const auto [known, fresh] = bytes.emplace(layout.name, packed);
       EXPECT_EQ(known->second, packed) << layout.name << " m=" << m;
     }

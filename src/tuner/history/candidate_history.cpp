@@ -95,6 +95,18 @@ void CandidateHistory::set_verified(const Candidate& candidate, const std::vecto
   at(candidate, binaries).verified = outcome;
 }
 
+namespace {
+
+/// Whether a lifted ban may have kept the problem from a candidate: one of a solver that was tried for it, or of a
+/// whole solver.
+bool may_concern(const Ban& ban, const CandidateHistory::Source& place, const std::set<std::string>& solvers) {
+  if (!ban.problem.empty() && ban.problem != place.problem.key()) return false;
+  const size_t end_of_solver = ban.candidate.find('@');
+  return end_of_solver == std::string::npos || solvers.contains(ban.candidate.substr(0, end_of_solver));
+}
+
+}  // namespace
+
 bool has_pardon_since_decision(const Journal& journal, const CandidateHistory::Source& place) {
   Query query{.problem = place.problem,
               .device = place.device,
@@ -102,18 +114,22 @@ bool has_pardon_since_decision(const Journal& journal, const CandidateHistory::S
               .protocol = place.protocol,
               .started = false,
               .records = false,
-              .decisions = false};
+              .decisions = false,
+              .bans = true};
   bool has_pardon = false;
   journal.scan(query, [&](const Entry&, const Stamp&) { has_pardon = true; });
   if (!has_pardon) return false;
   query.records = query.decisions = true;
-  std::set<std::string> failed;
+  std::set<std::string> failed, solvers;
   bool found = false;
   journal.scan(query, [&](const Entry& entry, const Stamp&) {
     if (const auto* record = std::get_if<Record>(&entry)) {
+      solvers.insert(record->candidate.solver);
       if (!record->outcome.ok()) failed.insert(record->candidate.name());
     } else if (const auto* pardon = std::get_if<Pardon>(&entry)) {
       found = found || failed.contains(pardon->candidate.name());
+    } else if (const auto* change = std::get_if<BanChange>(&entry)) {
+      found = found || (change->lifted && may_concern(change->ban, place, solvers));
     } else {
       found = false;
     }

@@ -58,7 +58,8 @@ class CandidateHistory {
 };
 
 /// True if a candidate that had failed was removed from quarantine after the last Decision: it may be the best, so the
-/// problem is decided again. Costs one look at an index if the journal holds no pardon.
+/// problem is decided again. So it is after a ban was lifted that may have kept a candidate from it. Costs one look at
+/// an index if the journal holds neither.
 bool has_pardon_since_decision(const Journal& journal, const CandidateHistory::Source& place);
 
 }  // namespace attune

@@ -4,8 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -169,7 +171,8 @@ TEST_F(SharedOperandsTest, WhoChangesThemInAScheduleOfItsOwnIsKnown) {
   EXPECT_EQ(end_of({2, 2}), kEnd);
 }
 
-TEST_F(AcceleratorTest, ItsOwnKernelsComputeReferencesAndCompareOutputs) {
+TEST_F(AcceleratorTest, ItsOwnKernelsFillInputsComputeReferencesAndCompareOutputs) {
+  check_device_fill(device_);
   check_device_references(device_);
   check_device_comparison(device_);
 }
@@ -300,6 +303,8 @@ TEST_F(AcceleratorTest, AGraphGivesTheSameResultsWhilePlansLeaveAndTablesChange)
   auto graph = stream->end_capture(nullptr);
   ASSERT_NE(graph, nullptr);
   EXPECT_EQ(own.counts().captured_plans, 2u);
+  // From now on plans that leave end at once: the capture is known to be over.
+  std::this_thread::sleep_for(std::chrono::milliseconds(2100));
   for (int i = 0; i < 10'000; ++i) {
     graph->launch();
     if (i % 100 != 0) continue;
@@ -326,6 +331,71 @@ TEST_F(AcceleratorTest, AGraphGivesTheSameResultsWhilePlansLeaveAndTablesChange)
   EXPECT_FALSE(own.reload());
   EXPECT_LT(device_.num_allocations(), num_allocations) << "the graph's workspace is freed after its end";
   EXPECT_TRUE(device_.healthy());
+}
+
+/// A dispatcher whose next plan evicts others, and operands of shapes of up to 64 columns; it made plans of up to 10.
+class FullOfPlans {
+ public:
+  FullOfPlans(Accelerator& device, const std::filesystem::path& table)
+      : dispatcher_({.device = "toy:0",
+                     .tables = {{"gemm_a16w16", {table}}},
+                     .poll_interval = std::chrono::milliseconds(0),
+                     .max_plan_bytes = kMaxBytes}) {
+    for (int n = 0; n < 64; ++n) calls_.emplace_back(device.memory(), 1, n + 1, 8);
+    for (int n = 1; n <= 10 && !is_full(); ++n) call(n, nullptr);
+  }
+  void call(int n, void* stream) {
+    const Key key = dispatcher_.key(fmt::format("gemm_a16w16 m=1 n={} k=8 dtype=fp32", n));
+    dispatcher_.run(key, calls_[static_cast<size_t>(n) - 1].operands(), stream);
+  }
+  bool is_computed(int n) const { return calls_[static_cast<size_t>(n) - 1].is_computed(); }
+  Dispatcher& dispatcher() { return dispatcher_; }
+  DispatchCounts counts() const { return dispatcher_.counts(); }
+
+ private:
+  static constexpr uint64_t kMaxBytes = 8 << 10;
+  /// Its plans are of one size.
+  bool is_full() const {
+    const DispatchCounts now = counts();
+    return now.plans > 0 && now.plan_bytes + now.plan_bytes / now.plans > kMaxBytes;
+  }
+  Dispatcher dispatcher_;
+  std::vector<DeviceCall> calls_;
+};
+
+TEST_F(AcceleratorTest, PlansThatLeaveWhileAStreamIsCapturedEndNoCapture) {
+  FullOfPlans full(device_, table());
+  const auto stream = device_.open_stream();
+  const uint64_t evicted = full.counts().evicted_plans;
+  stream->begin_capture();
+  full.call(11, stream->native());
+  EXPECT_GT(full.counts().evicted_plans, evicted) << "by the first call of the capture";
+  for (int n = 12; n <= 20; ++n) full.call(n, stream->native());
+  const auto graph = stream->end_capture(nullptr);
+  ASSERT_NE(graph, nullptr) << "no call of it waited for the device";
+  graph->launch();
+  for (int n = 11; n <= 20; ++n) EXPECT_TRUE(full.is_computed(n)) << n;
+}
+
+TEST_F(AcceleratorTest, WhatAnotherThreadDoesWhileAStreamIsCapturedEndsNoCapture) {
+  FullOfPlans full(device_, table());
+  const auto stream = device_.open_stream(), other = device_.open_stream();
+  stream->begin_capture();
+  full.call(11, stream->native());
+  std::thread([&] {
+    for (int n = 21; n <= 30; ++n) full.call(n, other->native());
+    full.dispatcher().reload();
+  }).join();
+  auto graph = stream->end_capture(nullptr);
+  ASSERT_NE(graph, nullptr);
+  graph->launch();
+  for (const int n : {11, 21, 30}) EXPECT_TRUE(full.is_computed(n)) << n;
+  const uint64_t bytes = full.counts().plan_bytes;
+  full.dispatcher().reload();
+  EXPECT_EQ(full.counts().plan_bytes, bytes) << "nobody knows that the capture has ended";
+  graph.reset();
+  full.dispatcher().reload();
+  EXPECT_LT(full.counts().plan_bytes, bytes) << "what left meanwhile is freed";
 }
 
 TEST_F(AcceleratorTest, AShapeIsFirstCalledInACaptureAndCapturedAgain) {

@@ -52,4 +52,5 @@ def main():
         print(library.attune_status_name(run(**wrong)).decode())
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -6,6 +6,8 @@ import os
 import re
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import story
@@ -182,6 +184,22 @@ class ToyTest(story.Story):
         listed = self.toys("kernels", "list", env=cache)
         self.assertEqual(len(re.findall("toyas-1", listed)), 2, listed)
 
+    def test_an_application_has_a_row_compiled_by_a_library_in_the_programs_helpers(self):
+        table = self.put("tuned.csv", "gfx,cu_num,M,N,K,bias,dtype,outdtype,scaleAB,us,kernelName\n"
+                                      "toy_1,8,8,32,64,False,fp16,fp16,False,5,toy_assembled.gemm@1:tile=8\n")
+
+        def call(program, cache):
+            environment = self.environment(ATTUNE_MODULES=TOYS, ATTUNE_CONFIG_GEMM_BF16=str(table), ATTUNE_DEVICE="toy:0", ATTUNE_BUILD="blocking",
+                                           ATTUNE_CACHE=str(self.work / cache), ATTUNE_PROGRAM=program)
+            return subprocess.run([sys.executable, "-B", HERE / "compiled_application.py", LIBRARY, "gemm_a16w16 m=8 n=32 k=64 dtype=fp16"],
+                                  env=environment, capture_output=True, text=True, timeout=100)
+        done = call(os.environ["ATTUNE_BIN"], "kernels")
+        self.assertEqual(done.stdout.split(), ["exact", "0"], done.stderr)
+        self.assertRegex(self.toys("kernels", "list", env={"ATTUNE_CACHE": str(self.work / "kernels")}), "toyas-1")
+        done = call("/nowhere/attune", "none")
+        self.assertEqual(done.stdout.split(), ["fallback", "0"], done.stderr)
+        self.assertIn("the attune program, whose helpers compile, was not found, set ATTUNE_PROGRAM: toyas", done.stderr)
+
     def test_who_changes_shared_operands_or_breaks_the_device_is_quarantined_and_nobody_else(self):
         # Its memory has no protection: changed operands are found by their hash.
         self.put("untuned.csv", "M,N,K,bias,dtype,outdtype,scaleAB\n4,13,24,False,fp32,fp32,False\n")
@@ -192,6 +210,39 @@ class ToyTest(story.Story):
             self.assertEqual(len(re.findall(rf"fault={fault};tile=.\n +crashed: .*the operands that all candidates are verified and timed with were changed", listed)), 3, listed)
         self.assertEqual(len(re.findall(r"fault=2;tile=.\n +crashed: .*toy:0 stopped working: toy:0: illegal address", listed)), 3)
         self.assertNotIn("fault=0", listed)
+
+    def test_a_device_that_is_lost_leaves_its_shapes_to_the_other_and_is_named(self):
+        shapes = [(m, n) for m in range(4, 16) for n in (16, 32, 48)]
+        self.put("untuned.csv", "M,N,K,bias,dtype,outdtype,scaleAB\n" + "".join(f"{m},{n},24,False,fp32,fp32,False\n" for m, n in shapes))
+        opened, broken = self.work / "opened", self.work / "broken"
+
+        def break_one():
+            while not (opened.exists() and len(opened.read_text().splitlines()) >= 2):
+                time.sleep(0.01)
+            time.sleep(0.3)
+            (self.work / "broken.0").touch()
+
+        breaking = threading.Thread(target=break_one)
+        breaking.start()
+        env = {"ATTUNE_MODULES": TOYS, "ATTUNE_TOY_LOG": str(opened), "ATTUNE_TOY_BROKEN": str(broken)}
+        result = self.attune("tune", "-i", "untuned.csv", "-o", "tuned.csv", "--op", "gemm_a16w16", "--devices", "toy:0,toy:1", "--quiet-wait", "0",
+                             "--json", "--journal", "toy.db", env=env)
+        breaking.join()
+        self.assertRegex(result.stderr, r"note: toy:0 was lost, the other devices take its shapes: .*it fails its probe")
+        found = json.loads(result.stdout)
+        self.assertEqual(list(found["lost_devices"]), ["toy:0"])
+        self.assertEqual({one["ending"] for one in found["results"]}, {"decided"})
+        self.assertEqual(len(self.rows("tuned.csv")), len(shapes))
+        self.assertEqual(self.toys("quarantine", "list").count("crashed"), 0, "no candidate is to blame")
+        devices = [entry["device_id"] for kind, entry in self.journal(self.work / "toy.db") if kind == "decision"]
+        self.assertEqual({*devices}, {"toy:0", "toy:1"}, "both worked")
+
+    def test_a_device_that_does_not_work_is_refused_with_the_list_of_the_others(self):
+        self.put("untuned.csv", "M,N,K,bias,dtype,outdtype,scaleAB\n8,32,64,False,fp32,fp32,False\n")
+        (self.work / "broken.1").touch()
+        result = self.attune("tune", "-i", "untuned.csv", "-o", "t.csv", "--devices", "toy:0,toy:1", status=3,
+                             env={"ATTUNE_MODULES": TOYS, "ATTUNE_TOY_BROKEN": str(self.work / "broken")})
+        self.assertIn("attune: toy:1 does not work: it fails its probe; without it: --devices toy:0\n", result.stderr)
 
     def test_nothing_outside_their_folders_names_them(self):
         for folder in ("src", "include", "python", "cmake", "tools", "configs"):

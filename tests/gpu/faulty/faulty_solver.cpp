@@ -172,11 +172,12 @@ class FaultyPlan final : public Plan {
   mutable int runs_ = 0;
 };
 
-class FaultyBackend final : public StaticSpaceBackend {
+class FaultyBackend final : public StaticSpaceBackend, public OpaqueLayouts {
  public:
   FaultyBackend(const StaticSpace& stated, CudaDevice& device)
       : StaticSpaceBackend(stated, device.info()), device_(device) {}
   Versions versions() const override { return {{"planted.gemm", "1"}}; }
+  OpaqueLayouts* opaque_layouts() override { return this; }
   std::vector<Layout> layouts(const Problem&) override { return {Layout{std::string(kLayout)}}; }
   uint64_t packed_bytes(const Layout&, const Problem& problem) const override {
     return GemmOp().tensors(problem)[GemmOperands::of(GemmShape::of(problem)).b].bytes();

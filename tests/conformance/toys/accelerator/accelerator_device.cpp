@@ -7,6 +7,7 @@
 #include <array>
 #include <cstring>
 #include <deque>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <mutex>
@@ -21,6 +22,8 @@
 
 namespace attune::toys {
 namespace {
+
+constexpr const char* kVisible = "ATTUNE_TOY_DEVICES";
 
 DeviceInfo describe(std::string id) {
   DeviceInfo info;
@@ -142,6 +145,8 @@ class Accelerator::Queue final : public Stream {
   void spoil() noexcept {
     is_spoiled_ = is_spoiled_ || (num_exemptions == 0 && capturer_ == std::this_thread::get_id());
   }
+  /// The whole device was waited for, which no capture survives, whoever did it.
+  void end_any_capture() noexcept { is_spoiled_ = true; }
 
  private:
   Memory& owner_;
@@ -158,7 +163,13 @@ void Accelerator::Recording::launch() {
 
 Accelerator::Accelerator(std::string id) : info_(describe(std::move(id))), memory_(Memory::of(info_.id)) {}
 
-bool Accelerator::healthy() noexcept { return memory_.is_healthy; }
+/// Not while a file $ATTUNE_TOY_BROKEN.N is there, of the one device N that the process sees.
+bool Accelerator::healthy() noexcept {
+  const char *const broken = variable_value("ATTUNE_TOY_BROKEN"), *const visible = variable_value(kVisible);
+  std::error_code ignored;
+  return memory_.is_healthy && (broken == nullptr || visible == nullptr ||
+                                !std::filesystem::exists(fmt::format("{}.{}", broken, visible), ignored));
+}
 
 void Accelerator::enqueue(void* stream, double us, std::function<void()> kernel) {
   const std::lock_guard lock(memory_.mutex);
@@ -194,6 +205,14 @@ void Accelerator::drain() {
   }
 }
 
+void Accelerator::end_work() noexcept {
+  try {
+    drain();
+  } catch (const Error&) {
+    // It is not healthy any more.
+  }
+}
+
 size_t Accelerator::num_allocations() const {
   const std::lock_guard lock(memory_.mutex);
   return memory_.allocations.size();
@@ -207,6 +226,10 @@ uint64_t Accelerator::capture_of(void* stream) const noexcept {
 
 std::unique_ptr<CaptureExemption> Accelerator::exempt() { return std::make_unique<Exemption>(); }
 
+void Accelerator::clear(const Buffer& area, std::optional<void*> stream) {
+  enqueue(stream.value_or(nullptr), 0, [this, area] { std::memset(reach(area.data, area.bytes), 0, area.bytes); });
+}
+
 bool Accelerator::keep_with_graph(void* stream, std::shared_ptr<void> object) noexcept {
   const std::lock_guard lock(memory_.mutex);
   static_cast<const Queue*>(stream)->recording()->kept.push_back(std::move(object));
@@ -215,11 +238,8 @@ bool Accelerator::keep_with_graph(void* stream, std::shared_ptr<void> object) no
 
 void Accelerator::synchronize() noexcept {
   const std::lock_guard lock(memory_.mutex);
-  try {
-    drain();
-  } catch (const Error&) {
-    // It is not healthy any more.
-  }
+  for (Queue* queue : memory_.queues) queue->end_any_capture();
+  end_work();
 }
 
 std::unique_ptr<KernelModule> Accelerator::load(const void* image) { return load_accelerator_kernel(*this, image); }
@@ -238,7 +258,7 @@ Buffer Accelerator::allocate(uint64_t bytes, uint32_t alignment) {
 
 void Accelerator::release(Buffer buffer) noexcept {
   const std::lock_guard lock(memory_.mutex);
-  synchronize();
+  end_work();
   memory_.allocations.erase(reinterpret_cast<uintptr_t>(buffer.data));
 }
 
@@ -289,8 +309,6 @@ std::vector<Hash128> Accelerator::hash_all(std::span<const Buffer> areas) {
 }
 
 namespace {
-
-constexpr const char* kVisible = "ATTUNE_TOY_DEVICES";
 
 /// Both accelerators, or the one that the variable names, as the first.
 std::vector<DeviceInfo> list_accelerators() {

@@ -10,8 +10,8 @@
 namespace attune::toys {
 
 /// An accelerator that exists in software: an address space of its own, reached by copies, without protection of its
-/// pages; streams that do nothing before they are synchronised, and can be captured; a virtual clock. All that a
-/// process opens of one id share its memory. `toy:0` and `toy:1`.
+/// pages; streams that do nothing before they are synchronised, and can be captured, which a wait for the whole device
+/// ends; a virtual clock. All that a process opens of one id share its memory. `toy:0` and `toy:1`.
 class Accelerator final : public Device, public DeviceMemory, private CallerStreams {
  public:
   explicit Accelerator(std::string id);
@@ -52,9 +52,11 @@ class Accelerator final : public Device, public DeviceMemory, private CallerStre
   class Recording;
   struct Memory;
   void drain();
+  void end_work() noexcept;
   std::span<std::byte> bytes_of(Buffer area);
   uint64_t capture_of(void* stream) const noexcept override;
   std::unique_ptr<CaptureExemption> exempt() override;
+  void clear(const Buffer& area, std::optional<void*> stream) override;
   bool keep_with_graph(void* stream, std::shared_ptr<void> object) noexcept override;
 
   DeviceInfo info_;

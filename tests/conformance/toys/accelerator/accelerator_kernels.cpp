@@ -8,9 +8,11 @@
 #include "accelerator_device.h"
 #include "base/error.h"
 #include "measure/comparison/comparison_kernel.h"
+#include "measure/operands/operand_fill_kernel.h"
 #include "ops/gemm/gemm_reference.h"
 #include "ops/gemm/gemm_reference_kernel.h"
 #include "tensor/convert.h"
+#include "tensor/random_fill.h"
 
 namespace attune::toys {
 namespace {
@@ -79,13 +81,22 @@ void compare(Accelerator& device, const LaunchGrid& grid, Arguments arguments) {
   }
 }
 
+/// `attune_fill_operand` of measure/operands/operand_fill_kernel.h.
+void fill_operand(Accelerator& device, const LaunchGrid&, Arguments arguments) {
+  const auto operand = value_of<OperandToFill>(arguments, 0);
+  const auto bytes = static_cast<uint64_t>(operand.count) * static_cast<uint64_t>(bits(operand.how.dtype)) / 8;
+  fill_tensor(operand.how, {device.reach(operand.data, bytes), bytes});
+}
+
 /// What an image is: a name and its code.
 struct Code {
   std::string_view name;
   void (*run)(Accelerator& device, const LaunchGrid& grid, Arguments arguments);
 };
-constexpr Code kReference = {"attune_gemm_reference", gemm_reference}, kCompare = {"attune_compare", compare};
-constexpr std::array kKernels = {KindKernel{kReference.name, &kReference}, KindKernel{kCompare.name, &kCompare}};
+constexpr Code kReference = {"attune_gemm_reference", gemm_reference}, kCompare = {"attune_compare", compare},
+               kFill = {"attune_fill_operand", fill_operand};
+constexpr std::array kKernels = {KindKernel{kReference.name, &kReference}, KindKernel{kCompare.name, &kCompare},
+                                 KindKernel{kFill.name, &kFill}};
 
 class AcceleratorKernel final : public KernelModule {
  public:

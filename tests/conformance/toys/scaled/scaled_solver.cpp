@@ -45,10 +45,11 @@ class ScaledPlan final : public Plan {
   PlanTraits traits_;
 };
 
-class ScaledBackend final : public StaticSpaceBackend {
+class ScaledBackend final : public StaticSpaceBackend, public OpaqueLayouts {
  public:
   using StaticSpaceBackend::StaticSpaceBackend;
   Versions versions() const override { return {{"toy_scaled.loops", "1"}}; }
+  OpaqueLayouts* opaque_layouts() override { return this; }
   std::vector<Layout> layouts(const Problem& problem) override {
     return ScaledShape::of(problem).packed ? std::vector<Layout>{{kReversed}} : std::vector<Layout>();
   }

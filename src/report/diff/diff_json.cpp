@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "report/diff_json.h"
+#include "report/diff/diff_json.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+
+// Debian's SOCI is configured with Boost, which it uses only in header templates for types that are not bound here.
+#include <soci/soci-config.h>
+#undef SOCI_HAVE_BOOST
+#include <soci/soci.h>
+#include <soci/sqlite3/soci-sqlite3.h>
+
+#include "base/error.h"
+
+namespace attune {
+
+enum class SqlAccess { read_write, read_only };
+
+/// The database is damaged. Readers catch it to recover the other entries.
+class JournalDamage final : public Error {
+ public:
+  using Error::Error;
+};
+
+/// A connection to a SQLite file whose errors are sentences for users, Error{database}. It waits up to a minute for
+/// other processes. Not thread-safe.
+class SqlConnection {
+ public:
+  SqlConnection(const std::filesystem::path& file, SqlAccess access);
+
+  soci::session& session() { return session_; }
+
+  /// Runs an action, and repeats it while the file is busy outside a transaction: SQLite does not call the busy handler
+  /// while a connection turns the write-ahead log on, and the last connection to close locks the file for a moment.
+  /// Nothing was read or written in these cases.
+  template <typename Action>
+  auto guard(Action action) -> decltype(action()) {
+    for (int waited_ms = 0;; ++waited_ms) {
+      try {
+        return action();
+      } catch (const soci::soci_error& error) {
+        fail_unless_busy(error, waited_ms);
+        ::usleep(1000);
+      }
+    }
+  }
+
+  /// Runs an action as a whole or not at all. IMMEDIATE, because a transaction that starts as a reader cannot wait for
+  /// a writer later.
+  template <typename Action>
+  void transaction(Action action) {
+    guard([&] { session_ << "BEGIN IMMEDIATE"; });
+    try {
+      guard([&] {
+        action();
+        session_ << "COMMIT";
+      });
+    } catch (...) {
+      try {
+        session_ << "ROLLBACK";
+      } catch (const soci::soci_error&) {
+        // SQLite has already rolled back (disk full); the first error is the one to report.
+      }
+      throw;
+    }
+  }
+
+  int integer(const std::string& query);
+  std::string text(const std::string& query);
+
+  [[noreturn]] void fail_damaged() const;
+
+ private:
+  sqlite_api::sqlite3* raw() { return static_cast<soci::sqlite3_session_backend*>(session_.get_backend())->conn_; }
+  /// SQLite's primary error code.
+  int code_of(const soci::soci_error& error);
+  /// Returns if the action may be repeated.
+  void fail_unless_busy(const soci::soci_error& error, int waited_ms);
+  [[noreturn]] void fail_with(const soci::soci_error& error);
+
+  std::filesystem::path file_;
+  soci::session session_;
+};
+
+}  // namespace attune

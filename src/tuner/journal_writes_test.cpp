@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+// When a run writes its journal: each write waits for the disk, and the device for it.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "device/fake/fake_device.h"
+#include "measure/local_executor.h"
+#include "ops/op.h"
+#include "solver/registry.h"
+#include "testing/tuner_doubles.h"
+#include "tuner/tuner.h"
+
+namespace attune {
+namespace {
+
+/// Keeps what each write of a journal held.
+class WatchedJournal final : public Journal {
+ public:
+  void append(std::span<const Entry> entries) override {
+    writes.emplace_back(entries.begin(), entries.end());
+    inner_->append(entries);
+  }
+  int64_t begin_run(const RunBegin& run) override { return inner_->begin_run(run); }
+  void join_run(int64_t run) override { inner_->join_run(run); }
+  size_t scan(const Query& query, const std::function<void(const Entry&, const Stamp&)>& visit) const override {
+    return inner_->scan(query, visit);
+  }
+  size_t visit_outcomes(const Query& query, const OutcomeVisitor& visit) const override {
+    return inner_->visit_outcomes(query, visit);
+  }
+  EntryCounts count(const Query& query) const override { return inner_->count(query); }
+  bool is_in_place() const noexcept override { return true; }
+  void visit_headings(const Query& query, const std::function<void(const EntryHeading&)>& visit) const override {
+    inner_->visit_headings(query, visit);
+  }
+  std::optional<Decision> decision(const Problem& problem, const std::string& fingerprint, const Versions& versions,
+                                   const Protocol& protocol) const override {
+    return inner_->decision(problem, fingerprint, versions, protocol);
+  }
+  void compact() override { inner_->compact(); }
+
+  std::vector<std::vector<Entry>> writes;
+
+ private:
+  std::unique_ptr<Journal> inner_ = open_memory_journal();
+};
+
+/// Is lost in an admission.
+class LosableExecutor final : public Executor {
+ public:
+  const DeviceInfo& device() const override { return inner_.device(); }
+  void begin(Request request) override {
+    if (std::holds_alternative<request::Admit>(request) && left-- == 0) fail(ErrorCode::device, "planted loss");
+    inner_.begin(std::move(request));
+  }
+  int descriptor() const override { return inner_.descriptor(); }
+  std::optional<Answer> take() override { return inner_.take(); }
+  void close(ProblemId id) override { inner_.close(id); }
+  void drop(Slot slot) override { inner_.drop(slot); }
+  void abort() override { inner_.abort(); }
+
+  int left = -1;
+
+ private:
+  FakeDevice device_;
+  LocalExecutor inner_{device_, registry()};
+};
+
+class JournalWrites : public testing::Test {
+ protected:
+  void run() {
+    const auto problem = Problem::parse("gemm_a16w16 m=16 n=16 k=32 dtype=fp32");
+    SilentObserver observer;
+    Tuner(executor_, journal_, {}, clock_).run({{.problem = op_of(problem).normalise(problem, {})}}, observer, false);
+  }
+  /// The candidate of an entry that announces it; of one that says that it was verified; empty.
+  static std::string started(const Entry& entry) {
+    const auto* one = std::get_if<Started>(&entry);
+    return one != nullptr ? one->candidate.name() : "";
+  }
+  static std::string verified(const Entry& entry) {
+    const auto* one = std::get_if<Record>(&entry);
+    return one != nullptr && one->stage == Stage::verify ? one->candidate.name() : "";
+  }
+
+  LosableExecutor executor_;
+  WatchedJournal journal_;
+  TestClock clock_;
+};
+
+TEST_F(JournalWrites, WhatACandidateGaveIsWrittenWithTheAnnouncementOfTheNext) {
+  run();
+  std::string open;
+  size_t num_together = 0, num_alone = 0;
+  for (const auto& write : journal_.writes) {
+    for (const Entry& entry : write) {
+      if (!started(entry).empty()) {
+        EXPECT_EQ(std::exchange(open, started(entry)), "") << "one at a time is announced";
+      }
+      if (!verified(entry).empty()) {
+        EXPECT_EQ(verified(entry), std::exchange(open, ""));
+      }
+    }
+    const bool has_result = !verified(write.front()).empty();
+    num_together += has_result && !started(write.back()).empty();
+    num_alone += has_result && started(write.back()).empty();
+    if (!started(write.back()).empty()) continue;
+    EXPECT_EQ(open, "") << "a step ends with all written";
+  }
+  EXPECT_GT(num_together, 10u);
+  EXPECT_LT(num_alone, num_together) << "at the end of a batch";
+}
+
+TEST_F(JournalWrites, WhatWasPutOffIsWrittenWhenTheDeviceIsLost) {
+  executor_.left = 3;
+  EXPECT_THROW(run(), Error);
+  ASSERT_FALSE(journal_.writes.empty());
+  size_t num_started = 0, num_verified = 0;
+  for (const auto& write : journal_.writes) {
+    for (const Entry& entry : write) {
+      num_started += !started(entry).empty();
+      num_verified += !verified(entry).empty();
+    }
+  }
+  EXPECT_EQ(num_started, 4u);
+  EXPECT_EQ(num_verified, 3u);
+}
+
+}  // namespace
+}  // namespace attune

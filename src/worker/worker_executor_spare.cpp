@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// The part of WorkerExecutor that keeps a worker standing by.
+#include <utility>
+#include <variant>
+
+#include "base/error.h"
+#include "worker/worker_executor.h"
+
+namespace attune {
+namespace {
+
+constexpr uint32_t kMaxFailedSpares = 2;  // Then there is no room for one, or a library cannot be opened.
+constexpr Milliseconds kStopLook{100};    // Time between two looks at whether to stop.
+
+}  // namespace
+
+/// Starts a worker that stands by, if there is none.
+void WorkerExecutor::start_spare() {
+  if (!options_.spare || spare_ || num_failed_spares_ >= kMaxFailedSpares) return;
+  try {
+    spare_ = std::make_unique<SpareWorker>(options_, hello());
+    poll_set_.watch(spare_->descriptor());
+  } catch (const Error&) {
+    ++num_failed_spares_;
+  }
+}
+
+void WorkerExecutor::end_spare() {
+  if (spare_) poll_set_.forget(spare_->descriptor());
+  spare_.reset();
+}
+
+/// Takes what the spare worker has answered.
+void WorkerExecutor::look_at_spare() {
+  if (!spare_) return;
+  spare_->look();
+  if (auto listed = spare_->take_listing()) listing_ = std::move(listed);
+  if (!spare_->has_failed()) return;
+  ++num_failed_spares_;
+  end_spare();
+}
+
+/// Takes what the spare worker has answered, and gives it something to do.
+void WorkerExecutor::serve_spare() {
+  look_at_spare();
+  if (!spare_ || spare_->is_busy()) return;
+  if (expected_) {
+    const WorkerRequest request = *std::exchange(expected_, std::nullopt);
+    spare_->open(std::get<request::Open>(request), longest_step(request));
+  } else if (!spare_->has_libraries() && !problems_.all().empty()) {
+    // Their libraries alone, for the worker that will have these problems open.
+    request::Open again = problems_.all().begin()->second.opened;
+    again.candidates.emplace();
+    spare_->open(again, longest_step(again));
+  }
+}
+
+/// Waits for the end of what the spare worker does: it is ahead of one that is yet to start. False: there is none.
+bool WorkerExecutor::take_over_from_spare() {
+  for (look_at_spare(); spare_ && spare_->is_busy(); look_at_spare()) {
+    throw_if_stopped();
+    poll_set_.wait(kStopLook);
+  }
+  if (!spare_) return false;
+  poll_set_.forget(spare_->descriptor());
+  set_worker(spare_->take_over());
+  spare_.reset();
+  return true;
+}
+
+/// Whether a request has to wait: samples for a device that is being opened, a problem for its list.
+bool WorkerExecutor::waits_for_spare(const WorkerRequest& request) const {
+  if (!spare_) return false;
+  if (std::holds_alternative<request::Sample>(request)) return spare_->is_starting();
+  const auto* open = std::get_if<request::Open>(&request);
+  return open != nullptr && !open->candidates && spare_->is_listing(open->problem);
+}
+
+void WorkerExecutor::prefetch(request::Open open) {
+  is_told_ahead_ = true;
+  const bool is_known = listing_ && listing_->problem == open.problem;
+  if (!options_.spare || is_known || (spare_ && spare_->is_listing(open.problem))) return;
+  open.candidates.reset();
+  expected_ = std::move(open);
+  serve_spare();
+}
+
+}  // namespace attune
