@@ -10,6 +10,10 @@
 namespace attune {
 namespace {
 
+/// The marks around a graph and its first launches on an idle GPU cost about 10 µs. In a sample of 200 µs that is
+/// enough to hide that one kernel is 3 % faster than another (docs/performance/h100.md, Length of a sample).
+constexpr int64_t kLeastSampleUs = 1000;
+
 /// Operations of one multiprocessor in a cycle, by the tables of NVIDIA's architecture papers (a peak rate divided by
 /// multiprocessors and boost clock), accumulated in fp32 where the type has a choice.
 struct ArchitectureRates {
@@ -69,7 +73,8 @@ DeviceInfo cuda_device_info(const CudaDriver& driver, int ordinal) {
                 {"shared_bytes", of(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)},
                 {"unit_shared_bytes", of(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)},
                 {"unit_registers", of(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR)},
-                {"unit_threads", of(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)}};
+                {"unit_threads", of(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)},
+                {"least_sample_us", kLeastSampleUs}};
   info.peak_gflops = cuda_peak_gflops({major, minor, info.num_units, cuda_clock_ghz(driver, device)});
   info.bandwidth_gbs = cuda_peak_bandwidth_gbs(of(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE),
                                                of(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH));
