@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/library/library_file.h"
 #include "base/locations.h"
 #include "base/variable.h"
 #include "device/core_binding.h"
@@ -20,14 +21,6 @@ namespace attune {
 namespace {
 
 namespace fs = std::filesystem;
-
-// glibc's DEEPBIND prefers a module's own library to any other definition of cblas_sgemm; sanitizers reject it because
-// it would bypass their malloc, and RTLD_LOCAL alone is enough there (tests/conformance checks both builds).
-#ifdef ATTUNE_SANITIZED
-constexpr int kOpenFlags = RTLD_NOW | RTLD_LOCAL;
-#else
-constexpr int kOpenFlags = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
-#endif
 
 /// The reason why a folder cannot be searched; empty for a missing folder.
 std::optional<std::string> why_unsafe(const fs::path& folder) {
@@ -68,7 +61,7 @@ ModuleEntry open_module_file(const std::string& file) {
   if (!fs::is_regular_file(file, error)) return {.error = "not a regular file: " + file};
   if (const auto why = why_truncated(file)) return {.error = *why};
   const UnboundThread loading;
-  void* module = dlopen(file.c_str(), kOpenFlags);
+  void* module = dlopen(file.c_str(), kSeparateLibraryFlags);
   if (!module)
     return {.error = fmt::format("the loader cannot open the module, install the library that it names or the module "
                                  "again: {}",

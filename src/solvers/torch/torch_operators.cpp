@@ -18,13 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// As for a solver module (solver/modules/module_file).
-#ifdef ATTUNE_SANITIZED
-constexpr int kOpenFlags = RTLD_NOW | RTLD_LOCAL;
-#else
-constexpr int kOpenFlags = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
-#endif
-
 [[noreturn]] void refuse(const std::string& file, const std::string& why) {
   fail(ErrorCode::unavailable,
        "{} does not name a library of PyTorch's operators ({}), let `python3 -m attune.torch` make one: '{}'",
@@ -37,7 +30,7 @@ void* open_library(const std::string& file) {
   if (const auto why = why_not_trusted(file, code_file())) refuse(file, *why);
   if (const std::string flaw = flaw_of_library(file); !flaw.empty()) refuse(file, flaw);
   const UnboundThread loading;
-  void* const library = ::dlopen(file.c_str(), kOpenFlags);
+  void* const library = ::dlopen(file.c_str(), kSeparateLibraryFlags);
   if (library == nullptr) refuse(file, ::dlerror());
   return library;
 }
