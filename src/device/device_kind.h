@@ -45,8 +45,11 @@ struct DeviceKind {
   Timing timing = Timing::events;  ///< How launches are timed, if their plans can be timed so.
   ContestConstants contest{};      ///< Found by experiment on such devices (docs/measurement.md).
   size_t max_open_problems = 2;    ///< Problems that one executor keeps open.
-  double load_deadline_s = 60;     ///< Time allowed to prepare a candidate.
-  double run_deadline_s = 2;       ///< Minimum time allowed for a launch.
+  /// Alignment that applications' allocations in its memory have at least, in bytes: operands are timed at it. The
+  /// default is PyTorch's on a CPU.
+  uint32_t allocation_alignment = 64;
+  double load_deadline_s = 60;  ///< Time allowed to prepare a candidate.
+  double run_deadline_s = 2;    ///< Minimum time allowed for a launch.
   ReferenceRates reference{};
   /// Whether its units are cores of the host, which references are computed on.
   bool units_are_cores = false;

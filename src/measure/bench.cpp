@@ -75,7 +75,7 @@ Bench::Bench(Device& device, const Op& op, const Problem& problem, const Protoco
   std::vector<OwnBuffer> filled;
   std::vector<Buffer> areas;
   for (const TensorSpec& spec : specs_) {
-    filled.emplace_back(device.memory(), spec.bytes(), timed_alignment(spec));
+    filled.emplace_back(device.memory(), spec.bytes(), timed_alignment(spec, device));
     areas.push_back(filled.back().area());
   }
   fill(op, problem, areas);

@@ -93,6 +93,9 @@ void register_cuda_devices(std::vector<DeviceKind>& kinds) {
                    .timing = Timing::graph,
                    .contest = cuda_constants(),
                    .max_open_problems = 6,
+                   // What cudaMalloc promises (CUDA C++ Programming Guide, Device Memory Accesses); PyTorch's pieces
+                   // of it have 512.
+                   .allocation_alignment = 256,
                    .compiles_beside_measuring = true,
                    .idle_worker_bytes = uint64_t{1} << 30,  // its context, and cuBLASLt's workspace and kernels
                    .visibility_variable = "CUDA_VISIBLE_DEVICES",

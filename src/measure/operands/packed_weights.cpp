@@ -28,7 +28,7 @@ PackedWeights::PackedWeights(Device& device, std::span<const TensorSpec> specs, 
       memory_(device.memory()),
       packing_(std::move(packing)),
       num_operands_(specs.size()),
-      alignment_(timed_alignment(specs[packing_.parts.front().operand])) {
+      alignment_(timed_alignment(specs[packing_.parts.front().operand], device)) {
   uint64_t bytes = 0;
   for (uint32_t i = 0; i < num_copies(packing_, rotation.size()); ++i)
     bytes = timed_position(bytes, alignment_) + packing_.bytes;

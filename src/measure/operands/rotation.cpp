@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/pages.h"
+#include "device/device_kind.h"
 
 namespace attune {
 namespace {
@@ -12,18 +13,15 @@ namespace {
 /// For tiny operands, more copies than this take seconds to fill, and their addresses alone fill a cache.
 constexpr uint64_t kMaxCopies = 1 << 14;
 
-/// Adds a tensor at the end of a block; returns where it begins.
-uint64_t extend(uint64_t& end, const TensorSpec& spec) {
-  const uint64_t begin = timed_position(end, timed_alignment(spec));
-  end = begin + spec.bytes();
-  return begin;
-}
-
 }  // namespace
 
 bool rotates(const TensorSpec& spec, CachePolicy policy) noexcept {
   if (policy == CachePolicy::cold) return true;
   return policy == CachePolicy::served && spec.use == Use::weight;
+}
+
+uint32_t timed_alignment(const TensorSpec& spec, const Device& device) {
+  return std::max(spec.alignment_bytes, device_kind(device.info().kind).allocation_alignment);
 }
 
 RotationSize size_rotation(std::span<const TensorSpec> specs, CachePolicy policy, int64_t cache_bytes,
@@ -72,7 +70,13 @@ Rotation::Rotation(Device& device, std::span<const TensorSpec> specs, RotationSi
   ATTUNE_CHECK(operands.size() == specs.size(), "{} operands for {} specs", operands.size(), specs.size());
   uint64_t input_bytes = 0, output_bytes = 0;
   auto alignment = static_cast<uint32_t>(page_bytes());
-  for (const TensorSpec& spec : specs) alignment = std::max(alignment, 2 * timed_alignment(spec));
+  for (const TensorSpec& spec : specs) alignment = std::max(alignment, 2 * timed_alignment(spec, device));
+  /// Adds a tensor at the end of a block; returns where it begins.
+  const auto extend = [&](uint64_t& end, const TensorSpec& spec) {
+    const uint64_t begin = timed_position(end, timed_alignment(spec, device));
+    end = begin + spec.bytes();
+    return begin;
+  };
   for (uint32_t i = 0; i < size.copies; ++i) {
     for (const TensorSpec& spec : specs) {
       if (i == 0 || rotates(spec, size.policy)) extend(spec.use == Use::output ? output_bytes : input_bytes, spec);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -46,11 +45,10 @@ class CopyPicker {
   Random random_;
 };
 
-/// Alignment of operands while they are timed: as frameworks allocate them (PyTorch on a CPU: 64 bytes), which is more
-/// than callers promise. Verification gives a candidate only the promised alignment.
-inline uint32_t timed_alignment(const TensorSpec& spec) noexcept {
-  return std::max<uint32_t>(spec.alignment_bytes, 64);
-}
+/// Alignment of operands while they are timed on a device: as applications allocate them
+/// (DeviceKind::allocation_alignment), which is more than callers promise. Verification gives a candidate only the
+/// promised alignment.
+uint32_t timed_alignment(const TensorSpec& spec, const Device& device);
 /// A position after `end` for an operand that is timed: a multiple of its alignment, but not of twice that.
 constexpr uint64_t timed_position(uint64_t end, uint64_t alignment) noexcept {
   const uint64_t step = 2 * alignment;

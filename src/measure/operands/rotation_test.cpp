@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "device/device_kind.h"
 #include "device/fake/fake_device.h"
 
 namespace attune {
@@ -129,6 +130,41 @@ TEST(Rotation, CopiesEveryOperandApartAndAlignedAsFrameworksDo) {
     }
   }
   EXPECT_EQ(device.memory().allocated_bytes(), 0u);
+}
+
+/// A kind in whose memory applications' allocations have 1024 bytes of alignment.
+const bool kIsCoarseRegistered = [] {
+  register_device_kind({.name = "coarse",
+                        .list = [] { return std::vector<DeviceInfo>(); },
+                        .open = [](std::string_view, int64_t) { return std::unique_ptr<Device>(); },
+                        .allocation_alignment = 1024});
+  return true;
+}();
+
+class CoarseDevice final : public Device {
+ public:
+  CoarseDevice() { info_.kind = "coarse"; }
+  const DeviceInfo& info() const override { return info_; }
+  double relative_clock() override { return inner_.relative_clock(); }
+  bool healthy() noexcept override { return inner_.healthy(); }
+  DeviceMemory& memory() override { return inner_.memory(); }
+  std::unique_ptr<Stream> open_stream() override { return inner_.open_stream(); }
+  double bandwidth_gbs(uint64_t bytes, Reading reading) override { return inner_.bandwidth_gbs(bytes, reading); }
+
+ private:
+  FakeDevice inner_;
+  DeviceInfo info_ = inner_.info();
+};
+
+TEST(Rotation, OperandsHaveTheAlignmentOfTheDevicesAllocations) {
+  ASSERT_TRUE(kIsCoarseRegistered);
+  CoarseDevice device;
+  const auto tensors = specs(50, 30);
+  std::vector<std::byte> a(tensors[0].bytes()), c(tensors[1].bytes());
+  Rotation rotation(device, tensors, {.copies = 3, .copy_bytes = a.size() + c.size()}, areas({&a, &c}), 1);
+  for (uint32_t i = 0; i < 3; ++i) {
+    for (void* operand : rotation.copy(i)) EXPECT_EQ(reinterpret_cast<uintptr_t>(operand) % 2048, 1024u);
+  }
 }
 
 TEST(Rotation, AllCopiesShareActivationsAndOutputAsServed) {
