@@ -18,10 +18,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr uint32_t kMaxRests = 3;               // after these the sample is taken at any clock
-constexpr double kReferenceBytes = 8 * 2;       // a value and a scale
-constexpr uint32_t kBusyFrom = 2, kBusyTo = 3;  // marks around launches that are not timed; those have 0 and 1
-constexpr double kFirstRunsUs = 2000;           // warm runs until this much time is spent, 3 at most
+constexpr uint32_t kMaxRests = 3;          // after these the sample is taken at any clock
+constexpr double kReferenceBytes = 8 * 2;  // a value and a scale
+constexpr uint32_t kBusyFrom = 2,
+                   kBusyTo = 3;        // marks around all launches of a step; those that are timed have 0 and 1
+constexpr double kFirstRunsUs = 2000;  // warm runs until this much time is spent, 3 at most
 
 double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
@@ -266,12 +267,12 @@ void Bench::reserve(const PlanTraits& traits, bool verify) {
   workspace_ = OwnBuffer(device_.memory(), traits.workspace_bytes, kMaxWorkspaceAlignment);
 }
 
-void Bench::draw(const EntrantPlan& entrant, uint32_t launches) {
-  launches_.clear();
+void Bench::draw(const EntrantPlan& entrant, uint32_t launches, std::vector<Launch>& drawn) {
+  drawn.clear();
   for (uint32_t i = 0; i < launches; ++i) {
     const uint32_t copy = rotation_->next_index();
     const auto operands = entrant.weights ? entrant.weights->copy(copy) : rotation_->copy(copy);
-    launches_.push_back({operands, workspace_.data(), stream_->native()});
+    drawn.push_back({operands, workspace_.data(), stream_->native()});
   }
 }
 
@@ -285,12 +286,13 @@ void Bench::clear_prefix(const Plan& plan) {
   workspace_user_ = &plan;
 }
 
-void Bench::run_untimed(const EntrantPlan& entrant, uint32_t launches) {
+void Bench::enqueue_untimed(const EntrantPlan& entrant) {
+  for (const Launch& launch : untimed_) entrant.plan->run(launch);
+}
+
+void Bench::run_untimed(const EntrantPlan& entrant) {
   clear_prefix(*entrant.plan);
-  draw(entrant, launches);
-  run_to_end([&] {
-    for (const Launch& launch : launches_) entrant.plan->run(launch);
-  });
+  run_to_end([&] { enqueue_untimed(entrant); });
 }
 
 /// Captures the drawn launches, in place of those of the entrant's last turn. False: they cannot be captured.
@@ -299,30 +301,42 @@ bool Bench::capture(EntrantPlan& entrant) {
   return entrant.graph != nullptr;
 }
 
-double Bench::time_drawn(EntrantPlan& entrant, Timing timing) {
-  const double us = timing == Timing::graph ? time_graph(*stream_, *entrant.graph, launches_.size())
-                                            : time_launches(*stream_, *entrant.plan, launches_);
+/// Runs the captured launches right behind untimed ones: a device that comes from rest takes up to 40 µs longer
+/// (docs/performance/h100.md, Start of a sample).
+double Bench::time_captured(EntrantPlan& entrant) {
+  clear_prefix(*entrant.plan);
+  run_to_end([&] {
+    enqueue_untimed(entrant);
+    entrant.graph->launch();
+  });
+  return stream_->elapsed_us(kTimedFrom, kTimedTo) / static_cast<double>(launches_.size());
+}
+
+double Bench::time_drawn(const EntrantPlan& entrant) {
+  const double us = time_launches(*stream_, *entrant.plan, launches_);
   device_.time().add_busy_us(us * static_cast<double>(launches_.size()));
   return us;
 }
 
 Bench::FirstRun Bench::first_run(EntrantPlan& entrant, Milliseconds limit) {
   FirstRun first{.timing = protocol_.timing};
+  draw(entrant, 1, untimed_);
   announce(entrant.slot, limit);
   auto start = Clock::now();
-  run_untimed(entrant, 1);
+  run_untimed(entrant);
   ++first.launches;
   check_limit(start, limit);
   settle(device_, entrant.pool, true);
   double spent_us = 0;
   for (int i = 0; i < 3 && (i == 0 || spent_us < kFirstRunsUs); ++i) {
-    draw(entrant, 1);
+    draw(entrant, 1, launches_);
     announce(entrant.slot, limit);
     start = Clock::now();
     if (first.timing == Timing::graph && !(entrant.plan->traits().capturable && capture(entrant)))
       first.timing = Timing::events;
-    const double us = time_drawn(entrant, first.timing);
-    ++first.launches;
+    const bool by_graph = first.timing == Timing::graph;
+    const double us = by_graph ? time_captured(entrant) : time_drawn(entrant);
+    first.launches += by_graph ? 2 : 1;
     check_limit(start, limit);
     first.us = i == 0 ? us : std::min(first.us, us);
     spent_us += us;
@@ -340,30 +354,39 @@ void Bench::put(EntrantPlan entrant) {
 Bench::Sampling Bench::take(const Turn& turn) {
   EntrantPlan& entrant = plans_.at(turn.slot);
   const uint32_t launches = std::max(1u, turn.launches), untimed = untimed_for(launches);
+  const bool by_graph = turn.timing == Timing::graph;
   Sampling taken;
+  double us = 0;
+  draw(entrant, untimed, untimed_);
+  draw(entrant, launches, launches_);
   announce(turn.slot, turn.limit);
   const auto start = Clock::now();
+  // Each turn is captured anew, so that the copies have a fresh order: see docs/measurement.md.
+  if (by_graph && !capture(entrant)) {
+    run_untimed(entrant);  // An error of the plan itself says more.
+    fail(ErrorCode::device, "its launches were captured when it was admitted, and cannot be captured any more");
+  }
   while (true) {
     settle(device_, entrant.pool, false);
-    run_untimed(entrant, untimed);
-    taken.launches += untimed;
+    if (by_graph)
+      us = time_captured(entrant);
+    else
+      run_untimed(entrant);
+    taken.launches += untimed + (by_graph ? launches : 0);
     settle(device_, entrant.pool, true);
     taken.sample.clock = static_cast<float>(device_.relative_clock());
     if (taken.sample.clock >= kLeastClock || taken.dropped == kMaxRests) break;
     // 1, 2, 4 ms: a core leaves a low clock within a few ms. A hot core stays low, and the sample is marked dirty.
     std::this_thread::sleep_for(std::chrono::milliseconds(1 << taken.dropped++));
   }
-  draw(entrant, launches);
-  // Each turn is captured anew, so that the copies have a fresh order: see docs/measurement.md.
-  if (turn.timing == Timing::graph && !capture(entrant)) {
-    run_untimed(entrant, 1);  // An error of the plan itself says more.
-    fail(ErrorCode::device, "its launches were captured when it was admitted, and cannot be captured any more");
+  Disturbance disturbance;
+  if (!by_graph) {
+    DeviceThreads* const threads = device_.threads();
+    if (threads != nullptr) threads->begin_watch();
+    us = time_drawn(entrant);
+    if (threads != nullptr) disturbance = threads->end_watch();
+    taken.launches += launches;
   }
-  DeviceThreads* const threads = device_.threads();
-  if (threads != nullptr) threads->begin_watch();
-  const double us = time_drawn(entrant, turn.timing);
-  const Disturbance disturbance = threads != nullptr ? threads->end_watch() : Disturbance{};
-  taken.launches += launches;
   check_limit(start, turn.limit);
   taken.sample.us = static_cast<float>(us);
   taken.sample.round = turn.round;

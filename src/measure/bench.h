@@ -102,10 +102,12 @@ class Bench {
   void run_to_end(const std::function<void()>& launches);
   void launch_on(const Plan& plan, std::span<void* const> operands, void* workspace);
   Finding compare_rows(const OtherRows& other, std::span<void* const> at_m);
-  void run_untimed(const EntrantPlan& entrant, uint32_t launches);
-  void draw(const EntrantPlan& entrant, uint32_t launches);
+  void enqueue_untimed(const EntrantPlan& entrant);
+  void run_untimed(const EntrantPlan& entrant);
+  void draw(const EntrantPlan& entrant, uint32_t launches, std::vector<Launch>& drawn);
   bool capture(EntrantPlan& entrant);
-  double time_drawn(EntrantPlan& entrant, Timing timing);
+  double time_captured(EntrantPlan& entrant);
+  double time_drawn(const EntrantPlan& entrant);
   void clear_prefix(const Plan& plan);
   void announce(Slot slot, Milliseconds limit);
   void fill(const Op& op, const Problem& problem, std::span<const Buffer> areas);
@@ -124,7 +126,9 @@ class Bench {
   const Plan* workspace_user_ = nullptr;  ///< Plan whose zeroed prefix the workspace holds.
   std::map<std::string, std::weak_ptr<PackedWeights>> weights_;  ///< By layout.
   std::map<Slot, EntrantPlan> plans_;
-  std::vector<Launch> launches_;  ///< Launches of the current turn; a member to reuse its memory.
+  // Launches of the current turn; members to reuse their memory.
+  std::vector<Launch> untimed_;   ///< Come first.
+  std::vector<Launch> launches_;  ///< Are timed.
 };
 
 }  // namespace attune

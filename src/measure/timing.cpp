@@ -29,31 +29,25 @@ bool is_dirty(const Disturbance& disturbance, double clock) noexcept {
 }
 
 double time_launches(Stream& stream, const Plan& plan, std::span<const Launch> launches) {
-  stream.record(0);
+  stream.record(kTimedFrom);
   for (const Launch& launch : launches) plan.run(launch);
-  stream.record(1);
+  stream.record(kTimedTo);
   stream.synchronize();
-  return stream.elapsed_us(0, 1) / static_cast<double>(launches.size());
+  return stream.elapsed_us(kTimedFrom, kTimedTo) / static_cast<double>(launches.size());
 }
 
 std::unique_ptr<Graph> capture_launches(Stream& stream, const Plan& plan, std::span<const Launch> launches,
                                         std::unique_ptr<Graph> former) {
   stream.begin_capture();
   try {
-    stream.record(0);
+    stream.record(kTimedFrom);
     for (const Launch& launch : launches) plan.run(launch);
-    stream.record(1);
+    stream.record(kTimedTo);
   } catch (...) {
     stream.end_capture(nullptr);
     return nullptr;
   }
   return stream.end_capture(std::move(former));
-}
-
-double time_graph(Stream& stream, Graph& graph, size_t num_launches) {
-  graph.launch();
-  stream.synchronize();
-  return stream.elapsed_us(0, 1) / static_cast<double>(num_launches);
 }
 
 }  // namespace attune

@@ -27,15 +27,16 @@ inline constexpr double kLeastClock = 0.75;
 /// was below kLeastClock after all rests.
 bool is_dirty(const Disturbance& disturbance, double clock) noexcept;
 
-/// Runs the launches back to back and returns the mean time of one in µs, measured by the stream's events 0 and 1.
+/// Events of a stream before and after what is timed.
+inline constexpr uint32_t kTimedFrom = 0, kTimedTo = 1;
+
+/// Runs the launches back to back and returns the mean time of one in µs, measured by these events of the stream.
 /// Throws what the plan throws.
 double time_launches(Stream& stream, const Plan& plan, std::span<const Launch> launches);
 
-/// Captures the launches between the events 0 and 1 in a graph of the stream; see Stream::end_capture() for `former`.
+/// Captures the launches between these events in a graph of the stream; see Stream::end_capture() for `former`.
 /// Null if they cannot be captured, because the plan allocates, waits, or throws. None of them has run.
 std::unique_ptr<Graph> capture_launches(Stream& stream, const Plan& plan, std::span<const Launch> launches,
                                         std::unique_ptr<Graph> former);
-/// Replays captured launches, of this number, and returns the mean time of one in µs.
-double time_graph(Stream& stream, Graph& graph, size_t num_launches);
 
 }  // namespace attune

@@ -16,6 +16,7 @@
 #include <ATen/ops/baddbmm_cuda_dispatch.h>
 #include <ATen/ops/bmm_cuda_dispatch.h>
 #include <ATen/ops/mm_cuda_dispatch.h>
+#include <c10/core/DeviceGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 #endif
 
@@ -147,15 +148,13 @@ struct StockOnCuda {
   class Turn {
    public:
     Turn(c10::Device device, void* stream, int)
-        : of_kind_(device.type()),
-          device_(of_kind_.exchangeDevice(device)),
-          stream_(of_kind_.exchangeStream(of(device, stream))) {
+        : of_kind_(device.type()), device_(device), stream_(of_kind_.exchangeStream(of(device, stream))) {
       // How PyTorch numbers the streams of others is not promised.
       if (of_kind_.getStreamNativeHandle(of_kind_.getStream(device)) == stream) return;
-      end();
+      of_kind_.exchangeStream(stream_);
       TORCH_CHECK(false, "this version of PyTorch does not take a stream of another library");
     }
-    ~Turn() { end(); }
+    ~Turn() { of_kind_.exchangeStream(stream_); }
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
 
@@ -163,13 +162,8 @@ struct StockOnCuda {
     static c10::Stream of(c10::Device device, void* stream) {
       return c10::Stream(c10::Stream::UNSAFE, device, static_cast<c10::StreamId>(reinterpret_cast<intptr_t>(stream)));
     }
-    void end() {
-      of_kind_.exchangeStream(stream_);
-      of_kind_.uncheckedSetDevice(device_);
-    }
-
     c10::impl::VirtualGuardImpl of_kind_;
-    c10::Device device_;
+    c10::DeviceGuard device_;
     c10::Stream stream_;
   };
 };

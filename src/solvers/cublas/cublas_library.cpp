@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
 #include "base/library/vendor_library.h"
+#include "device/cuda/cublas_facts.h"
 #include "solver/own_library.h"
 
 namespace attune {
@@ -43,11 +43,7 @@ std::string CublasLibrary::version() const {
 }
 
 void CublasLibrary::check(cublasStatus_t status, std::string_view action) const {
-  if (status == CUBLAS_STATUS_SUCCESS) return;
-  const bool is_unsupported = status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE ||
-                              status == CUBLAS_STATUS_ARCH_MISMATCH;
-  fail(is_unsupported ? ErrorCode::unavailable : ErrorCode::device, "cuBLAS cannot {}: {}", action,
-       cublasGetStatusString(status));
+  if (status != CUBLAS_STATUS_SUCCESS) fail_cublas(status, kDescription.name, action, cublasGetStatusString(status));
 }
 
 }  // namespace attune

@@ -8,6 +8,7 @@
 #include "base/mutex.h"
 #include "cublas/sources_hash.h"
 #include "cublas_library.h"
+#include "device/cuda/cublas_facts.h"
 #include "device/cuda/cuda_device.h"
 #include "solver/host_gemm.h"
 #include "solver/own_library.h"
@@ -23,19 +24,6 @@ constexpr int64_t kSmallWorkspaceMib = 4;
 constexpr const char* kWorkspaceMib = "workspace_mib";
 /// Stated by the documentation of cublasSetWorkspace().
 constexpr uint32_t kWorkspaceAlignment = 256;
-
-cudaDataType_t type_of(DType dtype) {
-  switch (dtype) {
-    case DType::fp32:
-      return CUDA_R_32F;
-    case DType::bf16:
-      return CUDA_R_16BF;
-    case DType::fp16:
-      return CUDA_R_16F;
-    default:
-      fail(ErrorCode::unavailable, "cuBLAS has no product of the type {}", name(dtype));
-  }
-}
 
 /// The library's handle on one device. Plans share it with their backend; a lock guards it, because stream and
 /// workspace are its state.
@@ -84,8 +72,8 @@ class CublasPlan final : public Plan {
       : opened_(std::move(opened)),
         shape_(shape),
         where_(GemmOperands::of(shape)),
-        input_(type_of(shape.in)),
-        output_(type_of(shape.out)) {
+        input_(static_cast<cudaDataType_t>(cublas_type(shape.in, "cuBLAS"))),
+        output_(static_cast<cudaDataType_t>(cublas_type(shape.out, "cuBLAS"))) {
     traits_.workspace_bytes = static_cast<uint64_t>(workspace_mib) << 20;
     traits_.workspace_alignment = kWorkspaceAlignment;
     traits_.capturable = true;

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
 #include "base/library/vendor_library.h"
+#include "device/cuda/cublas_facts.h"
 #include "solver/own_library.h"
 
 namespace attune {
@@ -40,11 +40,7 @@ std::string CublasltLibrary::version() const {
 }
 
 void CublasltLibrary::check(cublasStatus_t status, std::string_view action) const {
-  if (status == CUBLAS_STATUS_SUCCESS) return;
-  const bool is_unsupported = status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE ||
-                              status == CUBLAS_STATUS_ARCH_MISMATCH;
-  fail(is_unsupported ? ErrorCode::unavailable : ErrorCode::device, "cuBLASLt cannot {}: {}", action,
-       cublasLtGetStatusString(status));
+  if (status != CUBLAS_STATUS_SUCCESS) fail_cublas(status, kDescription.name, action, cublasLtGetStatusString(status));
 }
 
 }  // namespace attune

@@ -4,24 +4,12 @@
 #include <array>
 
 #include "base/error.h"
+#include "device/cuda/cublas_facts.h"
 
 namespace attune {
 namespace {
 
 constexpr uint32_t kAlignment = 16;  // What callers of the op promise.
-
-cudaDataType_t type_of(DType dtype) {
-  switch (dtype) {
-    case DType::fp32:
-      return CUDA_R_32F;
-    case DType::bf16:
-      return CUDA_R_16BF;
-    case DType::fp16:
-      return CUDA_R_16F;
-    default:
-      fail(ErrorCode::unavailable, "cuBLASLt has no product of the type {}", name(dtype));
-  }
-}
 
 cublasLtEpilogue_t epilogue_of(const GemmShape& shape) {
   uint32_t epilogue = shape.bias ? CUBLASLT_EPILOGUE_BIAS : 0;
@@ -36,8 +24,8 @@ CublasltMatmul::CublasltMatmul(const CublasltLibrary& library, const GemmShape& 
     : library_(library),
       shape_(shape),
       where_(GemmOperands::of(shape)),
-      input_(type_of(shape.in)),
-      output_(type_of(shape.out)),
+      input_(static_cast<cudaDataType_t>(cublas_type(shape.in, "cuBLASLt"))),
+      output_(static_cast<cudaDataType_t>(cublas_type(shape.out, "cuBLASLt"))),
       description_(nullptr, library.cublasLtMatmulDescDestroy),
       weights_(shape.b_is_kn ? matrix(input_, shape.n, shape.k) : matrix(input_, shape.k, shape.n)),
       activations_(shape.trans_a ? matrix(input_, shape.m, shape.k) : matrix(input_, shape.k, shape.m)),

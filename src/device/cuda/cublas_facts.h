@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <string_view>
+
+#include "attune/dtype.h"
+
+namespace attune {
+
+/// What cuBLAS and cuBLASLt have in common, for a solver of either; `library` is its name in messages.
+
+/// Returns the cudaDataType of an operand. Throws unavailable for a type without products that need no scales.
+int cublas_type(DType dtype, std::string_view library);
+/// Throws for a cublasStatus_t that is no success, with the library's text for it: unavailable if the library does not
+/// do what was asked, else device.
+[[noreturn]] void fail_cublas(int status, std::string_view library, std::string_view action, std::string_view text);
+
+}  // namespace attune
