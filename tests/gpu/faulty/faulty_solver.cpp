@@ -33,7 +33,8 @@ namespace {
 constexpr std::string_view kLayout = "planted.rows@1";  // Plain rows.
 constexpr uint32_t kThreads = 128;
 constexpr uint32_t kTooManyThreads = 1024;  // For the registers that planted_registers needs.
-constexpr int kAdmissionRuns = 8;           // Three that are verified, one untimed, at most three that are timed.
+// Three that are verified, one untimed, at most three that are timed, each behind another one, and the next.
+constexpr int kAdmissionRuns = 11;
 constexpr uint64_t kWorkspaceBytes = 4096;
 constexpr uint64_t kWorkspaceBesideWholeMemory = 256 << 20;  // No earlier candidate's workspace is as large.
 constexpr uint64_t kChunkBytes = 1 << 30, kLeastChunkBytes = 2 << 20;

@@ -22,7 +22,7 @@ namespace {
 constexpr int64_t kFaultyN = 13;
 constexpr uint64_t kZeroedBytes = 16;
 constexpr std::byte kMark{1};
-constexpr int kVerifiedRuns = 3, kAdmissionRuns = 7;
+constexpr int kVerifiedRuns = 3, kAdmissionRuns = 10;
 
 class AcceleratorPlan final : public Plan {
  public:
