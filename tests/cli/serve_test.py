@@ -107,7 +107,8 @@ class Serve(story.Story):
         self.many_descriptors()
         server, port = self.serve()
         takes_nothing = b"GET /chart.min.js HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % port * 40
-        for beginning, count in ((b"GET / HTTP/1.1\r\nX", 1000), (takes_nothing, 200), (b"", 200)):
+        small_answers = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % port * 400  # The system takes all of them.
+        for beginning, count in ((b"GET / HTTP/1.1\r\nX", 1000), (takes_nothing, 200), (small_answers, 200), (b"", 200)):
             for i in range(count):
                 one = socket.socket()
                 self.addCleanup(one.close)
