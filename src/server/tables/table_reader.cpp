@@ -12,6 +12,7 @@ std::shared_ptr<const RowSummaries> TableReader::rows() {
   const Lock lock(mutex_);
   const auto began = steady_clock::now();
   if (rows_ && began < next_) return rows_;
+  rows_ = nullptr;  // Two of them at once would take twice the memory.
   try {
     rows_ = read_ ? read_() : std::make_shared<const RowSummaries>();
   } catch (const Error& error) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tables/summary/kept_summaries.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 
 #include "base/error.h"
@@ -64,6 +66,7 @@ std::shared_ptr<const RowSummaries> KeptSummaries::rows() {
     try {
       check_size(tables, max_bytes_);
       rows_ = std::make_shared<const RowSummaries>(read_row_summaries(named_));
+      ::malloc_trim(0);  // What reading took beyond the rows goes back to the system.
     } catch (const Error&) {
       failed_ = std::current_exception();
     }
