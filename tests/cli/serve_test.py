@@ -138,12 +138,16 @@ class Serve(story.Story):
         self.assertEqual(page["tables"][0]["row"]["place"], "mine.csv:2")
         self.assertEqual(page["tables"][1]["row"]["kernel"], kernel)
         self.assertEqual(page["tables"][1]["result"]["winner"], rows[2].split(",")[column])
-        self.put("mine.csv", "no table")
-        end = time.monotonic() + 10
-        while "mine.csv" not in str(self.data(port, "tables")["notices"]):
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.1)
+        large = "\n".join([rows[0], *[rows[1]] * (9 * 2**20 // len(rows[1])), ""])
+        for content, notice in (("no table", "mine.csv"), (large, "at most 8 MiB of them are shown")):
+            self.put("mine.csv", content)
+            end = time.monotonic() + 10
+            while notice not in str(self.data(port, "tables")["notices"]):
+                self.assertLess(time.monotonic(), end)
+                time.sleep(0.1)
         self.assertEqual(self.data(port, "tables?state=unpublished")["found"], 3)
+        self.refused("serve", "-t", "mine.csv", "--listen", "127.0.0.1:0", says=["mine.csv", "--table"])
+        self.put("mine.csv", "no table")
         self.refused("serve", "-t", "mine.csv", "--listen", "127.0.0.1:0", says=["mine.csv"])
         self.refused("serve", "-t", "absent.csv", "--listen", "127.0.0.1:0", says=["absent.csv"])
 
