@@ -16,10 +16,14 @@ TEST(NewestResults, AreOnePerProblemDeviceAndRequirement) {
   add(3, "m=1", "cpu/4", Requirement::none);
   add(4, "m=1", "cpu/2", Requirement::none);
   const NewestResults newest(index.rows());
-  EXPECT_EQ(newest.find({"m=1", "cpu/2", Requirement::none})->stamp.id, 4);
-  EXPECT_EQ(newest.find({"m=1", "cpu/2", Requirement::deterministic})->stamp.id, 2);
-  EXPECT_EQ(newest.find({"m=1", "cpu/4", Requirement::none})->stamp.id, 3);
-  EXPECT_EQ(newest.find({"m=1", "cpu/4", Requirement::deterministic}), nullptr);
+  const auto id_of = [&](const ResultPlace& place) {
+    const ResultRow* found = newest.find(place);
+    return found == nullptr ? 0 : found->stamp.id;
+  };
+  EXPECT_EQ(id_of({"m=1", "cpu/2", Requirement::none}), 4);
+  EXPECT_EQ(id_of({"m=1", "cpu/2", Requirement::deterministic}), 2);
+  EXPECT_EQ(id_of({"m=1", "cpu/4", Requirement::none}), 3);
+  EXPECT_EQ(id_of({"m=1", "cpu/4", Requirement::deterministic}), 0);
   std::vector<int64_t> ids;
   for (const auto& row : newest.rows()) ids.push_back(row->stamp.id);
   EXPECT_EQ(ids, (std::vector<int64_t>{4, 3, 2}));
