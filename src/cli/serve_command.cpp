@@ -18,7 +18,7 @@
 #include "cli/flags/arguments.h"
 #include "server/serve.h"
 #include "solver/modules/module_file.h"
-#include "tables/summary/row_summaries.h"
+#include "tables/summary/kept_summaries.h"
 
 namespace attune {
 namespace {
@@ -47,12 +47,13 @@ ServeEntry* server_entry() {
 }
 
 int run_serve(const ServeOptions& options) {
-  if (!options.tables.empty()) static_cast<void>(read_row_summaries(options.tables));  // Refuses wrong ones.
+  KeptSummaries tables(options.tables);
+  if (!options.tables.empty()) static_cast<void>(tables.rows());  // Refuses wrong ones.
   const ServerSettings settings{.journal = journal_file(options.journal),
                                 .listen = options.listen,
                                 .token_file = options.token_file,
                                 .allow_hosts = options.allow_hosts,
-                                .read_rows = [&] { return read_row_summaries(options.tables); }};
+                                .read_rows = [&] { return tables.rows(); }};
   ServeEntry* const serve_entry = server_entry();
   const InterruptHandler interrupts;
   serve_entry(settings, interrupt_flag(), [&](const std::string& url) {

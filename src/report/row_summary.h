@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "attune/requirement.h"
+
 namespace attune {
 
 /// A row of a published table, for people: what it says, and whether lookups take it.
@@ -11,7 +13,8 @@ struct RowSummary {
   std::string family, place;    ///< The op; `t.csv:17`.
   std::string problem, device;  ///< Keys, spelled as the journal's are.
   std::string kernel;
-  std::optional<double> us;  ///< The time that the row states.
+  Requirement require = Requirement::none;  ///< That the row states.
+  std::optional<double> us;                 ///< The time that the row states.
   bool is_taken = false;
   std::string use;  ///< A clause: `is taken`, `is slower than another row of its file: t.csv:3 wins`.
 };

@@ -37,6 +37,7 @@ ordered_json result_json(const ResultRow& row) {
           {"device", row.device},
           {"winner", row.winner},
           {"verdict", name(row.verdict)},
+          {"require", text(row.require)},
           {"us", row.us},
           {"default_us", row.baseline_us},
           {"speedup", row.ratio},
@@ -51,10 +52,15 @@ ordered_json result_json(const ResultRow& row) {
 ordered_json table_line_json(const TableLine& line) {
   ordered_json one = {{"state", name(line.agreement)}, {"row", nullptr}, {"result", nullptr}};
   if (const auto& row = line.row)
-    one["row"] = {{"family", row->family},   {"place", row->place},
-                  {"problem", row->problem}, {"device", row->device},
-                  {"kernel", row->kernel},   {"us", row->us ? ordered_json(*row->us) : ordered_json()},
-                  {"taken", row->is_taken},  {"use", row->use}};
+    one["row"] = {{"family", row->family},
+                  {"place", row->place},
+                  {"problem", row->problem},
+                  {"device", row->device},
+                  {"kernel", row->kernel},
+                  {"require", text(row->require)},
+                  {"us", row->us ? ordered_json(*row->us) : ordered_json()},
+                  {"taken", row->is_taken},
+                  {"use", row->use}};
   if (line.decision) one["result"] = result_json(*line.decision);
   return one;
 }
@@ -106,7 +112,8 @@ std::span<const ApiRoute> Api::routes() {
        {{"key", "string", "the problem, as results state it", true}, {"device", "string", "a device's key"}}},
       {"/api/v1/devices", "Devices of the runs, with the numbers of runs", {}},
       {"/api/v1/tables",
-       "Rows of the published tables, each beside the journal's newest decision on its problem and device",
+       "Rows of the published tables, each beside the journal's newest decision on its problem and device under its "
+       "requirement",
        {{"text", "string", "in the problem, a kernel, the device or the file"},
         {"state",
          "string",
@@ -243,8 +250,7 @@ HttpAnswer Api::tables(const HttpRequest& request) {
   query.limit = static_cast<size_t>(integer_value(request, "limit", 100, 1, kMaxLimit));
   query.after = static_cast<size_t>(integer_value(request, "after", 0, 0, kMaxId));
   const auto rows = tables_.rows();
-  const TablePage page =
-      watch_.read_results([&](const ResultIndex& results) { return table_page(*rows, results, query); });
+  const TablePage page = table_page(*rows, *watch_.newest_results(), query);
   ordered_json lines = ordered_json::array(), counts;
   for (const TableLine& line : page.lines) lines.push_back(table_line_json(line));
   for (size_t i = 0; i < kNumRowAgreements; ++i)

@@ -156,7 +156,7 @@ TEST_F(SiteTest, ShowsTheTablesBesideTheJournal) {
   int num_read = 0;
   site_ = std::make_unique<Site>(file_, AccessRule({"127.0.0.1", 80}, {}, std::nullopt), [&] {
     ++num_read;
-    return published;
+    return std::make_shared<const RowSummaries>(published);
   });
   wait_for(1);
   const json page = data("tables");

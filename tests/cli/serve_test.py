@@ -107,7 +107,8 @@ class Serve(story.Story):
         self.many_descriptors()
         server, port = self.serve()
         takes_nothing = b"GET /chart.min.js HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % port * 40
-        for beginning, count in ((b"GET / HTTP/1.1\r\nX", 1000), (takes_nothing, 200), (b"", 200)):
+        small_answers = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % port * 400  # The system takes all of them.
+        for beginning, count in ((b"GET / HTTP/1.1\r\nX", 1000), (takes_nothing, 200), (small_answers, 200), (b"", 200)):
             for i in range(count):
                 one = socket.socket()
                 self.addCleanup(one.close)
@@ -137,12 +138,16 @@ class Serve(story.Story):
         self.assertEqual(page["tables"][0]["row"]["place"], "mine.csv:2")
         self.assertEqual(page["tables"][1]["row"]["kernel"], kernel)
         self.assertEqual(page["tables"][1]["result"]["winner"], rows[2].split(",")[column])
-        self.put("mine.csv", "no table")
-        end = time.monotonic() + 10
-        while "mine.csv" not in str(self.data(port, "tables")["notices"]):
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.1)
+        large = "\n".join([rows[0], *[rows[1]] * (9 * 2**20 // len(rows[1])), ""])
+        for content, notice in (("no table", "mine.csv"), (large, "at most 8 MiB of them are shown")):
+            self.put("mine.csv", content)
+            end = time.monotonic() + 10
+            while notice not in str(self.data(port, "tables")["notices"]):
+                self.assertLess(time.monotonic(), end)
+                time.sleep(0.1)
         self.assertEqual(self.data(port, "tables?state=unpublished")["found"], 3)
+        self.refused("serve", "-t", "mine.csv", "--listen", "127.0.0.1:0", says=["mine.csv", "--table"])
+        self.put("mine.csv", "no table")
         self.refused("serve", "-t", "mine.csv", "--listen", "127.0.0.1:0", says=["mine.csv"])
         self.refused("serve", "-t", "absent.csv", "--listen", "127.0.0.1:0", says=["absent.csv"])
 

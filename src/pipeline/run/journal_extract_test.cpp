@@ -25,6 +25,8 @@ TEST_F(JournalExtract, HasTheEntriesBehindOneAndSaysHowManyAreLeftOut) {
   const std::string cut = journal_extract(*journal, 0, 3);
   EXPECT_THAT(cut, testing::EndsWith("\n{\"left_out\":1}\n"));
   EXPECT_EQ(split(cut, '\n').size(), 5u);
+  const std::string all = journal_extract(*journal, 0, 4);
+  EXPECT_EQ(split(all, '\n').size(), 5u) << "none is left out";
 }
 
 }  // namespace

@@ -26,17 +26,26 @@ bool ConnectionStream::is_writable() const {
   if (wait(POLLOUT, milliseconds(0))) return true;
   waiting_.add(socket_);
   const bool is_ready = wait(POLLOUT, limits_.write_time);
-  waiting_.remove(socket_);
+  leave_waiting();
   return is_ready;
+}
+
+void ConnectionStream::leave_waiting() const {
+  if (num_requests_ > 1)
+    waiting_.work(socket_);  // Requests that are sent ahead could keep the server at work for a minute.
+  else
+    waiting_.remove(socket_);
 }
 
 bool ConnectionStream::begin_request(const std::function<bool()>& is_ended) {
   constexpr milliseconds kLook{200};  // How late the end of the server is seen.
+  if (must_end()) return false;
   waiting_.add(socket_);
   const auto end = steady_clock::now() + limits_.idle_time;
   while (ahead_.empty() && !wait(POLLIN, kLook)) {
     if (is_ended() || steady_clock::now() >= end) return false;
   }
+  ++num_requests_;
   num_read_ = 0;
   deadline_ = steady_clock::now() + limits_.request_time;
   return true;

@@ -20,10 +20,13 @@ class ConnectionStream final : public httplib::Stream {
       : socket_(socket), limits_(limits), waiting_(waiting) {}
   ~ConnectionStream() override { waiting_.remove(socket_); }
 
-  /// Waits for the first byte of a request; returns false if none comes in the idle time, or `is_ended` does.
+  /// Waits for the first byte of a request; returns false if none comes in the idle time, or `is_ended` does, or the
+  /// connection has to make room.
   bool begin_request(const std::function<bool()>& is_ended);
   /// Tells that the request is read: from now on the client waits for the server.
-  void end_request() { waiting_.remove(socket_); }
+  void end_request() { leave_waiting(); }
+  /// Whether the connection has to make room after this answer.
+  bool must_end() const { return waiting_.must_end(socket_); }
 
   bool is_readable() const override { return wait(POLLIN, std::chrono::milliseconds(0)); }
   bool is_writable() const override;
@@ -40,11 +43,13 @@ class ConnectionStream final : public httplib::Stream {
 
  private:
   bool wait(short events, std::chrono::milliseconds most) const;
+  void leave_waiting() const;
 
   const int socket_;
   const HttpLimits& limits_;
   WaitingClients& waiting_;
   std::chrono::steady_clock::time_point deadline_;  ///< Of the request.
+  size_t num_requests_ = 0;                         ///< This one included.
   size_t num_read_ = 0;                             ///< Bytes of the request.
   std::string ahead_;                               ///< Bytes that came with those that were asked for.
 };

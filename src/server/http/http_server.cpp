@@ -145,6 +145,7 @@ struct HttpServer::State : httplib::Server {
       made = text_answer(503, "too many streams are open");
       made.headers.emplace_back("Retry-After", "5");
     }
+    if (current_->must_end()) current_->must_close = true;
     response.status = made.status;
     set_common_headers(response);
     for (const auto& [name, value] : made.headers) response.set_header(name, value);
@@ -160,7 +161,7 @@ struct HttpServer::State : httplib::Server {
     response.set_chunked_content_provider(
         made.type,
         [this, parts = std::move(made.parts)](size_t, httplib::DataSink& sink) {
-          if (current_->is_abandoned()) return false;
+          if (current_->is_abandoned() || current_->must_end()) return false;
           const auto part = is_ended_ ? std::nullopt : parts();
           if (!part) {
             sink.done();

@@ -85,6 +85,7 @@ class HttpServerTest : public testing::Test {
     ++num_requests_;
     if (request.path == "/large") return {.body = std::string(4'000'000, 'x')};
     while (request.path == "/holds" && is_held_) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    if (request.path == "/works") std::this_thread::sleep_for(std::chrono::milliseconds(20));
     if (request.path == "/fails") throw std::runtime_error("a secret of the server");
     if (request.path == "/quiet")
       return {.type = "text/event-stream", .parts = [] {
@@ -208,6 +209,20 @@ TEST_F(HttpServerTest, AnAnswerThatNobodyTakesMakesRoom) {
     honest.send("GET /a HTTP/1.1\r\nHost: h\r\n\r\n");
     return honest.receive("GET /a").starts_with("HTTP/1.1 200");
   }));
+}
+
+TEST_F(HttpServerTest, AClientThatSendsManyRequestsAheadMakesRoom) {
+  std::string ahead;
+  for (int i = 0; i < 1000; ++i) ahead += "GET /works HTTP/1.1\r\nHost: h\r\n\r\n";  // For 20 s; their answers fit.
+  const auto busy = clients(ahead);
+  EXPECT_TRUE(becomes_true([&] { return num_requests_ > 3 * static_cast<int>(busy.size()); }));
+  const auto began = std::chrono::steady_clock::now();
+  for (size_t i = 0; i < 3; ++i) {
+    const Client honest(server_.port());
+    honest.send("GET /a HTTP/1.1\r\nHost: h\r\n\r\n");
+    EXPECT_THAT(honest.receive("GET /a"), StartsWith("HTTP/1.1 200"));
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(5));
 }
 
 TEST_F(HttpServerTest, AStreamWhoseClientLeavesMakesRoom) {

@@ -7,33 +7,63 @@
 
 namespace attune {
 
+using std::chrono::steady_clock;
+
 void WaitingClients::add(int socket) {
   const Lock lock(mutex_);
-  if (is_ended_)
+  const auto [client, is_new] = clients_.try_emplace(socket, Client{State::waits, steady_clock::now()});
+  if (is_ended_ || client->second.state == State::ends) {
     ::shutdown(socket, SHUT_RDWR);
-  else
-    since_.try_emplace(socket, std::chrono::steady_clock::now());
+    clients_.erase(client);
+  } else if (client->second.state != State::waits) {
+    client->second = {State::waits, steady_clock::now()};
+  }
+}
+
+void WaitingClients::work(int socket) {
+  const Lock lock(mutex_);
+  clients_.insert_or_assign(socket, Client{State::works, steady_clock::now()});
 }
 
 void WaitingClients::remove(int socket) noexcept {
   const Lock lock(mutex_);
-  since_.erase(socket);
+  clients_.erase(socket);
+}
+
+WaitingClients::Clients::iterator WaitingClients::longest(State state) {
+  auto found = clients_.end();
+  for (auto one = clients_.begin(); one != clients_.end(); ++one) {
+    if (one->second.state == state && (found == clients_.end() || one->second.since < found->second.since)) found = one;
+  }
+  return found;
 }
 
 bool WaitingClients::end_longest() noexcept {
   const Lock lock(mutex_);
-  const auto longest = std::ranges::min_element(since_, {}, [](const auto& one) { return one.second; });
-  if (longest == since_.end()) return false;
-  ::shutdown(longest->first, SHUT_RDWR);
-  since_.erase(longest);
+  if (const auto waiting = longest(State::waits); waiting != clients_.end()) {
+    ::shutdown(waiting->first, SHUT_RDWR);
+    clients_.erase(waiting);
+    return true;
+  }
+  const auto served = longest(State::works);
+  if (served == clients_.end()) return false;
+  served->second.state = State::ends;
   return true;
+}
+
+bool WaitingClients::must_end(int socket) const noexcept {
+  const Lock lock(mutex_);
+  const auto client = clients_.find(socket);
+  return client != clients_.end() && client->second.state == State::ends;
 }
 
 void WaitingClients::end_all() noexcept {
   const Lock lock(mutex_);
   is_ended_ = true;
-  for (const auto& [socket, since] : since_) ::shutdown(socket, SHUT_RDWR);
-  since_.clear();
+  for (const auto& [socket, client] : clients_) {
+    if (client.state == State::waits) ::shutdown(socket, SHUT_RDWR);
+  }
+  std::erase_if(clients_, [](const auto& one) { return one.second.state == State::waits; });
 }
 
 }  // namespace attune

@@ -42,6 +42,26 @@ TEST(WaitingClients, TheOneThatHasWaitedLongestIsEndedFirst) {
   EXPECT_FALSE(waiting.end_longest());
 }
 
+TEST(WaitingClients, IfNoneWaitsOneThatIsWorkedForEndsAfterItsAnswer) {
+  const std::array<SocketPair, 3> pairs;
+  WaitingClients waiting;
+  waiting.work(pairs[0].ends[0]);
+  waiting.work(pairs[1].ends[0]);
+  waiting.add(pairs[2].ends[0]);
+  EXPECT_TRUE(waiting.end_longest());
+  EXPECT_TRUE(pairs[2].is_ended()) << "it waits";
+  EXPECT_TRUE(waiting.end_longest());
+  EXPECT_TRUE(waiting.must_end(pairs[0].ends[0]));
+  EXPECT_FALSE(pairs[0].is_ended()) << "its answer is being made";
+  EXPECT_FALSE(waiting.must_end(pairs[1].ends[0]));
+  EXPECT_TRUE(waiting.end_longest());
+  EXPECT_TRUE(waiting.must_end(pairs[1].ends[0]));
+  EXPECT_FALSE(waiting.end_longest());
+  waiting.add(pairs[0].ends[0]);  // Its client does not take the answer.
+  EXPECT_TRUE(pairs[0].is_ended());
+  EXPECT_FALSE(waiting.must_end(pairs[0].ends[0]));
+}
+
 TEST(WaitingClients, AreAllEndedWithTheServerAndNoneWaitsAfterwards) {
   const std::array<SocketPair, 4> pairs;
   WaitingClients waiting;

@@ -68,6 +68,19 @@ ResultPage JournalWatch::page(const ResultQuery& query) const {
   return results_.page(query);
 }
 
+std::shared_ptr<const NewestResults> JournalWatch::newest_results() const {
+  const Lock newest_lock(newest_mutex_);
+  std::vector<std::shared_ptr<const ResultRow>> rows;
+  {
+    const Lock lock(mutex_);
+    if (newest_ && newest_of_ == num_changes_) return newest_;
+    rows = results_.rows();
+    newest_of_ = num_changes_;
+  }
+  newest_ = std::make_shared<const NewestResults>(rows);
+  return newest_;
+}
+
 std::vector<RunRow> JournalWatch::runs(int64_t before, size_t limit) const {
   const Lock lock(mutex_);
   return runs_.newest(before, limit);
@@ -121,6 +134,7 @@ void JournalWatch::begin_anew() {
   if (state_.generation == generation) return;
   state_ = {.generation = generation};
   results_ = {};
+  ++num_changes_;
   runs_ = {};
   quarantine_ = {};
   totals_ = {};
@@ -145,6 +159,7 @@ void JournalWatch::take(const JournalStep& step, void (ResultIndex::*add)(Result
     }
     totals_.add(*decision);
     (results_.*add)(result_row(*decision, stamp));
+    ++num_changes_;
   }
 }
 

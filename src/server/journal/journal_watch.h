@@ -3,6 +3,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
@@ -11,6 +12,7 @@
 
 #include "base/mutex.h"
 #include "server/journal/journal_totals.h"
+#include "server/journal/newest_results.h"
 #include "server/journal/quarantine_index.h"
 #include "server/journal/result_index.h"
 #include "server/journal/run_index.h"
@@ -43,12 +45,8 @@ class JournalWatch {
 
   WatchState state() const;
   ResultPage page(const ResultQuery& query) const;
-  /// Calls `read` with the results, which nobody changes meanwhile.
-  template <typename Read>
-  auto read_results(Read read) const {
-    const Lock lock(mutex_);
-    return read(results_);
-  }
+  /// Made once after each change, while others may ask the watch; whoever asks next shares it.
+  std::shared_ptr<const NewestResults> newest_results() const;
   /// As RunIndex::newest().
   std::vector<RunRow> runs(int64_t before, size_t limit) const;
   std::optional<RunRow> run(int64_t number) const;
@@ -73,10 +71,14 @@ class JournalWatch {
   mutable std::condition_variable_any changed_;
   WatchState state_ ATTUNE_GUARDED_BY(mutex_);
   ResultIndex results_ ATTUNE_GUARDED_BY(mutex_);
+  uint64_t num_changes_ ATTUNE_GUARDED_BY(mutex_) = 0;  ///< Of results_.
   RunIndex runs_ ATTUNE_GUARDED_BY(mutex_);
   QuarantineIndex quarantine_ ATTUNE_GUARDED_BY(mutex_);
   JournalTotals totals_ ATTUNE_GUARDED_BY(mutex_);
   bool is_ended_ ATTUNE_GUARDED_BY(mutex_) = false;
+  mutable Mutex newest_mutex_;  ///< Taken before mutex_.
+  mutable std::shared_ptr<const NewestResults> newest_ ATTUNE_GUARDED_BY(newest_mutex_);
+  mutable uint64_t newest_of_ ATTUNE_GUARDED_BY(newest_mutex_) = 0;  ///< num_changes_ of newest_.
   int64_t oldest_id_ = 0;  ///< Of the oldest entry that was read; used by the thread alone.
   std::thread thread_;     ///< Last: it uses the others.
 };

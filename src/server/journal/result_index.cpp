@@ -60,6 +60,7 @@ ResultRow result_row(const Decision& decision, const Stamp& stamp) {
           .device = decision.device,
           .winner = decision.winner.name(),
           .verdict = decision.verdict,
+          .require = decision.protocol.require,
           .us = comparison.us,
           .baseline_us = decision.baseline_us,
           .ratio = comparison.ratio,
@@ -80,11 +81,11 @@ std::optional<ResultOrder> parse_result_order(std::string_view name) {
 
 void ResultIndex::add_newest(ResultRow row) {
   if (rows_.size() == kMaxRows) rows_.pop_front();
-  rows_.push_back(std::move(row));
+  rows_.push_back(std::make_shared<const ResultRow>(std::move(row)));
 }
 
 void ResultIndex::add_oldest(ResultRow row) {
-  if (rows_.size() < kMaxRows) rows_.push_front(std::move(row));
+  if (rows_.size() < kMaxRows) rows_.push_front(std::make_shared<const ResultRow>(std::move(row)));
 }
 
 ResultPage ResultIndex::page(const ResultQuery& query) const {
@@ -94,17 +95,17 @@ ResultPage ResultIndex::page(const ResultQuery& query) const {
   const ResultRow* before = nullptr;
   if (query.after_id != 0) {
     const auto found =
-        std::ranges::lower_bound(rows_, query.after_id, {}, [](const auto& row) { return row.stamp.id; });
-    if (found == rows_.end() || found->stamp.id != query.after_id) return {};
-    before = &*found;
+        std::ranges::lower_bound(rows_, query.after_id, {}, [](const auto& row) { return row->stamp.id; });
+    if (found == rows_.end() || (*found)->stamp.id != query.after_id) return {};
+    before = found->get();
   }
   const Filter filter(query);
   ResultPage page;
   std::vector<const ResultRow*> found;
-  for (const ResultRow& row : rows_) {
-    if (!filter(row)) continue;
+  for (const auto& row : rows_) {
+    if (!filter(*row)) continue;
     ++page.num_found;
-    if (before == nullptr || first(before, &row)) found.push_back(&row);
+    if (before == nullptr || first(before, row.get())) found.push_back(row.get());
   }
   const size_t count = std::min(query.limit, found.size());
   std::partial_sort(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(count), found.end(), first);

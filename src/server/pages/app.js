@@ -205,6 +205,7 @@ async function tablesPage(values) {
       { name: "row", cell: (line) => (line.row ? line.row.place : "–") },
       { name: "problem", wide: true, cell: (line) => (line.result ? link("problem", { key: line.result.problem }, short(line.result.problem)) : short(line.row.problem)) },
       { name: "device", cell: (line) => either(line).device },
+      { name: "required", cell: (line) => either(line).require || "–" },
       { name: "the row", cell: (line) => element("span", { class: line.state === "same" ? "good" : line.state === "undecided" ? null : "bad" }, agreements[line.state][0]) },
       { name: "kernel of the row", wide: true, cell: (line) => (line.row ? element("code", {}, line.row.kernel) : "–") },
       { name: "its µs", number: true, cell: (line) => (line.row ? micros(line.row.us) : "–") },

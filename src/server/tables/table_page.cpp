@@ -2,8 +2,6 @@
 #include "server/tables/table_page.h"
 
 #include <algorithm>
-#include <functional>
-#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -11,15 +9,6 @@
 
 namespace attune {
 namespace {
-
-using Place = std::pair<std::string_view, std::string_view>;  // Problem, device.
-
-struct PlaceHash {
-  size_t operator()(const Place& place) const noexcept {
-    const std::hash<std::string_view> hash;
-    return hash(place.first) * 31 + hash(place.second);
-  }
-};
 
 constexpr std::array<std::string_view, kNumRowAgreements> kNames = {"same", "other", "undecided", "unpublished"};
 
@@ -64,25 +53,21 @@ std::optional<RowAgreement> parse_row_agreement(std::string_view name) {
   return static_cast<RowAgreement>(found - kNames.begin());
 }
 
-TablePage table_page(const RowSummaries& rows, const ResultIndex& results, const TableQuery& query) {
-  std::unordered_map<Place, const ResultRow*, PlaceHash> newest;
-  newest.reserve(results.size());
-  for (const ResultRow& one : results.rows()) newest[{one.problem, one.device}] = &one;  // Ordered by id.
-  std::unordered_set<Place, PlaceHash> published;
+TablePage table_page(const RowSummaries& rows, const NewestResults& newest, const TableQuery& query) {
+  std::unordered_set<ResultPlace, ResultPlaceHash> published;
   PageLines lines(query);
   for (const RowSummary& row : rows.rows) {
-    const Place place(row.problem, row.device);
+    const ResultPlace place{row.problem, row.device, row.require};
     if (row.is_taken) published.insert(place);
-    const auto decision = newest.find(place);
-    if (decision == newest.end())
+    const ResultRow* decision = newest.find(place);
+    if (decision == nullptr)
       lines.add(&row, nullptr, RowAgreement::undecided);
     else
-      lines.add(&row, decision->second,
-                row.kernel == decision->second->winner ? RowAgreement::same : RowAgreement::other);
+      lines.add(&row, decision, row.kernel == decision->winner ? RowAgreement::same : RowAgreement::other);
   }
-  for (auto one = results.rows().rbegin(); one != results.rows().rend(); ++one) {
-    const Place place(one->problem, one->device);
-    if (newest.at(place) == &*one && !published.contains(place)) lines.add(nullptr, &*one, RowAgreement::unpublished);
+  for (const auto& one : newest.rows()) {
+    if (!published.contains({one->problem, one->device, one->require}))
+      lines.add(nullptr, one.get(), RowAgreement::unpublished);
   }
   return lines.take();
 }

@@ -9,12 +9,13 @@
 #include <vector>
 
 #include "report/row_summary.h"
-#include "server/journal/result_index.h"
+#include "server/journal/newest_results.h"
 
 namespace attune {
 
-/// How a row compares with the newest decision on its problem and device. same: it names the winner; other: it names
-/// another kernel; undecided: there is no decision; unpublished: a decision without a row that is taken.
+/// How a row compares with the newest decision on its problem and device under its requirement. same: it names the
+/// winner; other: it names another kernel; undecided: there is no decision; unpublished: a decision without a row that
+/// is taken.
 enum class RowAgreement : uint8_t { same, other, undecided, unpublished };
 inline constexpr size_t kNumRowAgreements = 4;
 std::string_view name(RowAgreement agreement) noexcept;
@@ -44,6 +45,6 @@ struct TablePage {
 
 /// The lines of a query: the rows in their order, then the decisions without a row, the newest first. Takes some 50 ms
 /// for 100,000 results and 40,000 rows.
-TablePage table_page(const RowSummaries& rows, const ResultIndex& results, const TableQuery& query);
+TablePage table_page(const RowSummaries& rows, const NewestResults& newest, const TableQuery& query);
 
 }  // namespace attune

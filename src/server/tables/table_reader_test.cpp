@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <thread>
+
 #include "base/error.h"
 
 namespace attune {
@@ -14,11 +16,11 @@ using testing::SizeIs;
 
 TEST(TableReader, ReadsAgainWhenItsRowsAreOld) {
   int num_read = 0;
-  const auto read = [&]() -> RowSummaries {
+  const auto read = [&] {
     if (++num_read == 2) fail(ErrorCode::invalid_input, "t.csv is no table");
-    return {.rows = {{}}, .notices = {}};
+    return std::make_shared<const RowSummaries>(RowSummaries{.rows = {{}}, .notices = {}});
   };
-  TableReader always(read, std::chrono::milliseconds(0));
+  TableReader always(read, std::chrono::milliseconds(0), 1);
   EXPECT_THAT(always.rows()->rows, SizeIs(1));
   const auto failed = always.rows();
   EXPECT_THAT(failed->rows, IsEmpty());
@@ -28,6 +30,18 @@ TEST(TableReader, ReadsAgainWhenItsRowsAreOld) {
   TableReader seldom(read, std::chrono::hours(1));
   EXPECT_EQ(seldom.rows(), seldom.rows());
   EXPECT_EQ(num_read, 4);
+}
+
+TEST(TableReader, ReadsInAShareOfTheTime) {
+  int num_read = 0;
+  const auto read = [&] {
+    ++num_read;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    return std::make_shared<const RowSummaries>();
+  };
+  TableReader reader(read, std::chrono::milliseconds(0), 0.001);  // The next one in 50 s.
+  EXPECT_EQ(reader.rows(), reader.rows());
+  EXPECT_EQ(num_read, 1);
 }
 
 TEST(TableReader, WithoutTablesHasNone) { EXPECT_THAT(TableReader(nullptr).rows()->rows, IsEmpty()); }

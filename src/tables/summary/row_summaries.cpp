@@ -38,6 +38,7 @@ RowSummaries row_summaries(const TableSet& set) {
                           .problem = key_as_decided(row),
                           .device = fmt::format("{}/{}", row.gfx, row.num_units),
                           .kernel = row.kernel_name,
+                          .require = row.require,
                           .us = row.us,
                           .is_taken = report.status == RowStatus::taken,
                           .use = detail.empty() ? std::string(name(report.status))
