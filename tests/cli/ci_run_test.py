@@ -222,11 +222,34 @@ class BadInput(CiRun):
         self.refuses("--config-dir", "configs", says="nothing to tune")
         self.refuses("--shapes", "gemm_a16w16", says="no list of shapes of gemm_a16w16")
         self.shapes("1,40,40")
-        self.refuses("-o", ".", says="would overwrite the configuration folder")
+        for folder in (".", "configs", "configs/", "configs/model_configs", "configs/results", "out/../configs"):
+            with self.subTest(folder):
+                self.refuses("-o", folder, says="lie in each other, name another with -o")
+        self.put("old/before/deep/bf16_untuned_gemm.csv", self.read(LIST))
+        self.refuses("--config-dir", "old/before/deep", "-o", "old", says="lie in each other")
         self.put("mine/letter.txt", "x")
         self.refuses("-o", "mine", says="holds other files")
         self.put("mine/results.json", "x")
         self.refuses("-o", "mine", says="no JSON object")
+
+    def test_what_stands_in_the_place_of_an_artefact_is_found_before_anything_runs(self):
+        self.shapes("1,40,40")
+        self.ci("-o", "out")
+        whole = self.work / "out"
+        for name in ("log.txt", "began.json", "results.json", "run.lock", "diff.md", "report.md", f"configs/{TUNED}"):
+            place = self.work / name.replace("/", "_") / "out"
+            for kind, make in (("folder", os.mkdir), ("FIFO", os.mkfifo)):
+                with self.subTest(name, kind=kind):
+                    shutil.copytree(whole, place)
+                    (place / name).unlink()
+                    make(place / name)
+                    self.refuses("-o", str(place.relative_to(self.work)), says=("not a regular file", name))
+                    shutil.rmtree(place)
+        for name in ("configs", "before", "chosen"):
+            shutil.rmtree(whole / name, ignore_errors=True)
+            self.put(f"out/{name}", "x")
+            self.refuses("-o", "out", says=("expected a folder of a run", name))
+            (whole / name).unlink()
 
 
 if __name__ == "__main__":
