@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cli/quarantine/kernel_bans.h"
 
-#include <limits.h>
 #include <pwd.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include "base/error.h"
 #include "base/line_output.h"
 #include "base/locations.h"
+#include "base/machine.h"
 #include "base/text.h"
 #include "core/candidate.h"
 #include "formats/csv/ban_file.h"
@@ -31,10 +31,8 @@ std::filesystem::path ban_file() {
 
 /// `user@host`.
 std::string own_name() {
-  char host[HOST_NAME_MAX + 1] = {};
-  ::gethostname(host, sizeof host - 1);
   const passwd* const user = ::getpwuid(::geteuid());
-  return fmt::format("{}@{}", user == nullptr ? fmt::format("user {}", ::geteuid()) : user->pw_name, host);
+  return fmt::format("{}@{}", user == nullptr ? fmt::format("user {}", ::geteuid()) : user->pw_name, host_name());
 }
 
 /// Throws invalid_input unless a text could be the name of a kernel that was measured: another one would ban nothing.

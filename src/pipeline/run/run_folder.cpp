@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "pipeline/run/run_folder.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/machine.h"
 #include "base/text.h"
 #include "formats/csv/untuned_table.h"
 #include "pipeline/run/family_tables.h"
@@ -138,14 +141,24 @@ void RunFolder::begin(std::span<const FamilySpec* const> families, int64_t journ
          shown_path(folder_));
   take(lock_, folder_);
   look();
-  if (is_resumed_) return;
+  if (is_resumed_) return add_caller(read(kBegan));
   write_ending(run_ending::begun);
   for (const char* name : kMade) fs::remove(file(name), failed);
   for (const char* name : kFolders) fs::remove_all(folder_ / name, failed);
   for (const FamilySpec* family : families) copy_tables(*family, config_dir_, old_tables());
   if (choose) choose();
-  write(kBegan, {{"version", 1}, {"journal_entry", journal_entry}});
+  add_caller({{"version", 1}, {"journal_entry", journal_entry}});
   write_ending(run_ending::running);
+}
+
+void RunFolder::add_caller(ordered_json began) const {
+  ordered_json calls = ordered_json::array();
+  if (is_resumed_) {
+    for (const JournalWriter& one : callers()) calls.push_back({{"host", one.host}, {"pid", one.pid}});
+  }
+  calls.push_back({{"host", host_name()}, {"pid", ::getpid()}});
+  began["calls"] = std::move(calls);
+  write(kBegan, began);
 }
 
 fs::path RunFolder::old_tables() const { return folder_ / kOld; }
@@ -167,6 +180,19 @@ int64_t RunFolder::journal_entry() const {
     fail(ErrorCode::invalid_input, "the file of a run does not say where it began, remove the folder: '{}'",
          shown_path(file(kBegan)));
   return entry->get<int64_t>();
+}
+
+std::vector<JournalWriter> RunFolder::callers() const {
+  std::vector<JournalWriter> callers;
+  const ordered_json began = read(kBegan);
+  try {
+    for (const ordered_json& one : began.value("calls", ordered_json::array()))
+      callers.push_back({one.at("host").get<std::string>(), one.at("pid").get<int64_t>()});
+  } catch (const nlohmann::json::exception&) {
+    fail(ErrorCode::invalid_input, "the file of a run does not say which calls it had, remove the folder: '{}'",
+         shown_path(file(kBegan)));
+  }
+  return callers;
 }
 
 void RunFolder::keep_tables(const FamilySpec& family) const {

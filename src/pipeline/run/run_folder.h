@@ -7,9 +7,11 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/file.h"
 #include "ops/family.h"
+#include "pipeline/run/journal_extract.h"
 
 namespace attune {
 
@@ -40,6 +42,8 @@ class RunFolder {
   /// The newest entry of the journal (Stamp::id) when the run began: what is behind it may be the run's own. Requires:
   /// begin().
   int64_t journal_entry() const;
+  /// The processes of the run's calls, this one included. Requires: begin().
+  std::vector<JournalWriter> callers() const;
 
   /// A family's list of the chosen shapes, which stays as it was when the run began: tuning changes what is stale.
   std::filesystem::path chosen_list(const FamilySpec& family) const;
@@ -58,6 +62,7 @@ class RunFolder {
 
  private:
   void look();
+  void add_caller(nlohmann::ordered_json began) const;
   void write_ending(const char* ending) const;
 
   std::filesystem::path folder_, config_dir_;
