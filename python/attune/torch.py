@@ -35,7 +35,9 @@ _why = ""  # Why it was not the dispatcher.
 _why_no_cuda = ""  # Why CUDA tensors are not served.
 _was_patched = False
 _OPERATORS = "ATTUNE_TORCH_OPERATORS"  # Names the library in which the solver torch.gemm finds PyTorch's operators.
+_operators_before: str | None = None  # What the variable was before patch() set it.
 _kernels: ctypes.CDLL | None = None
+_kernels_file = ""
 _kernels_without_cuda = ""  # Why they serve no CUDA tensors.
 _original: Any = None
 _ranks: _torch_group.RankGroup | None = None  # Whose changes all make together.
@@ -120,12 +122,14 @@ def _end_group() -> None:
 
 
 def unpatch() -> None:
-    """Restores PyTorch's own kernels, and ends what a group agrees on. Does nothing without a patch."""
+    """Restores PyTorch's own kernels and ATTUNE_TORCH_OPERATORS, and ends what a group agrees on. Does nothing without a
+    patch."""
     global _way, _original
     with _lock:
         _end_group()
         if _way == "dispatcher" and _kernels is not None:
             _kernels.attune_torch_unregister()
+            _give_back_operators()
         elif _way == "python":
             torch.nn.functional.linear, _original = _original, None
         _way = ""
@@ -165,8 +169,8 @@ def calls() -> dict[str, int]:
 def operators() -> str:
     """Returns the file of the library in which the tuner finds this PyTorch's operators, to be named by
     ATTUNE_TORCH_OPERATORS: `torch.gemm` is then a candidate of every shape. Compiles it first on a machine that lacks
-    it, which takes seconds. patch() sets the variable itself; `python -m attune.torch` prints
-    the file. Raises UnavailableError without headers of PyTorch or a compiler."""
+    it, which takes seconds. patch() sets the variable itself until unpatch(); `python -m
+    attune.torch` prints the file. Raises UnavailableError without headers of PyTorch or a compiler."""
     try:
         return str(_torch_build.build(torch)[0])
     except _torch_build.NotBuilt as error:
@@ -183,20 +187,36 @@ def _warn_of_nothing_routed() -> None:
 
 
 def _register() -> None:
-    global _kernels, _kernels_without_cuda, _why_no_cuda
+    global _kernels, _kernels_file, _kernels_without_cuda, _why_no_cuda
     if _kernels is None:
         file, why_no_cuda = _torch_build.build(torch)
         library = _torch_build.load(file)
         library.attune_torch_register.restype = ctypes.c_char_p
         library.attune_torch_register.argtypes = [ctypes.c_void_p]
         library.attune_torch_unregister.restype = None
-        _kernels, _kernels_without_cuda = library, why_no_cuda
-        # Tuners that this process starts have PyTorch among their candidates, and rows that name it serve here.
-        os.environ[_OPERATORS] = str(file)
+        _kernels, _kernels_file, _kernels_without_cuda = library, str(file), why_no_cuda
     _why_no_cuda = _kernels_without_cuda
     failure = _kernels.attune_torch_register(product_functions())
     if failure is not None:
         raise _torch_build.NotBuilt(f"PyTorch refuses the kernels: {failure.decode(errors='replace')}")
+    _take_operators()
+
+
+def _take_operators() -> None:
+    """Tuners that this process starts have PyTorch among their candidates, and rows that name it serve here."""
+    global _operators_before
+    _operators_before = os.environ.get(_OPERATORS)
+    os.environ[_OPERATORS] = _kernels_file
+
+
+def _give_back_operators() -> None:
+    """Restores the user's own variable, unless the user has changed it meanwhile."""
+    if os.environ.get(_OPERATORS) != _kernels_file:
+        return
+    if _operators_before is None:
+        del os.environ[_OPERATORS]
+    else:
+        os.environ[_OPERATORS] = _operators_before
 
 
 def _replace_function() -> None:

@@ -22,7 +22,6 @@ import os
 import random
 import statistics
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -31,6 +30,7 @@ import transformers
 
 import attune
 import attune.torch
+from kept_folder import end_with
 
 CONFIGS = Path(__file__).resolve().parent / "models"
 DTYPES = {"fp32": (torch.float32, 1e-3), "bf16": (torch.bfloat16, 5e-2)}  # And the tolerance, of the largest result.
@@ -252,9 +252,7 @@ def main():
     options.add_argument("--table", type=Path, help="a table that serves, in place of tuning one")
     options.add_argument("--keep", type=Path, help="folder for captures, journal and table")
     options.add_argument("--json", type=Path, help="file for the rows")
-    chosen = options.parse_args()
-    with torch.inference_mode(), tempfile.TemporaryDirectory() as folder:
-        sys.exit(run(chosen, chosen.keep or Path(folder)))
+    end_with(run, options.parse_args())
 
 
 if __name__ == "__main__":

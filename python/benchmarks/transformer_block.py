@@ -15,7 +15,6 @@ import os
 import random
 import statistics
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -23,6 +22,7 @@ import torch
 
 import attune
 import attune.torch
+from kept_folder import end_with
 
 F = torch.nn.functional
 DTYPES = {"fp32": (torch.float32, 1e-4), "bf16": (torch.bfloat16, 6e-2)}
@@ -125,9 +125,7 @@ def main():
     )
     options.add_argument("--budget", default="2m")
     options.add_argument("--keep", type=Path, help="folder for captures and table")
-    chosen = options.parse_args()
-    with torch.inference_mode(), tempfile.TemporaryDirectory() as folder:
-        sys.exit(run(chosen, chosen.keep or Path(folder)))
+    end_with(run, options.parse_args())
 
 
 if __name__ == "__main__":

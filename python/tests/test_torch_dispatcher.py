@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
 """attune.torch at PyTorch's dispatcher: what arrives there, and that everything else of PyTorch stays as it was."""
 
+import os
 import random
 import tempfile
 import threading
 import unittest
 import warnings
+from unittest import mock
 
 import attune
 
@@ -448,6 +450,22 @@ class OnAndOff(unittest.TestCase):
             attune.torch.unpatch()
             attune.torch.unpatch()
             self.assertEqual(attune.torch.status()["way"], "")
+
+    def test_the_variable_that_names_the_operators_is_the_users_own_again(self):
+        name = "ATTUNE_TORCH_OPERATORS"
+        for own in (None, "/somewhere/own.so"):
+            environment = {key: value for key, value in os.environ.items() if key != name}
+            environment.update({} if own is None else {name: own})
+            with self.subTest(own), mock.patch.dict(os.environ, environment, clear=True):
+                for _ in range(2):
+                    attune.torch.patch("dispatcher")
+                    self.assertEqual(os.environ[name], attune.torch.operators())
+                    attune.torch.unpatch()
+                    self.assertEqual(os.environ.get(name), own)
+                attune.torch.patch("dispatcher")
+                os.environ[name] = "/somewhere/another.so"
+                attune.torch.unpatch()
+                self.assertEqual(os.environ[name], "/somewhere/another.so", "what was set meanwhile stays")
 
     def test_a_context_leaves_what_it_found(self):
         with attune.torch.patched():

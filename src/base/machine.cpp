@@ -2,8 +2,10 @@
 #include "base/machine.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <link.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <string>
@@ -81,6 +83,12 @@ std::vector<int> process_cores() {
   std::sort(cores.begin(), cores.end());
   cores.erase(std::unique(cores.begin(), cores.end()), cores.end());
   return cores;
+}
+
+std::string host_name() {
+  char host[HOST_NAME_MAX + 1] = {};
+  ::gethostname(host, sizeof host - 1);
+  return host;
 }
 
 std::optional<int64_t> meminfo_bytes(std::string_view name, const std::filesystem::path& root) {

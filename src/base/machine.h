@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -17,6 +18,9 @@ std::vector<int> allowed_cores();
 /// runtime binds threads of the application to one processor each, and their masks no longer tell what the process may
 /// use. Empty when the kernel does not report a mask. Takes about 20 µs, with those variables 100 µs.
 std::vector<int> process_cores();
+
+/// The name by which this machine knows itself; empty when the kernel does not tell it.
+std::string host_name();
 
 /// A line of /proc/meminfo (`MemTotal`, `MemAvailable`) in bytes; empty when it is missing. `root` stands for `/`, for
 /// tests.

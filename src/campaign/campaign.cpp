@@ -67,10 +67,12 @@ std::vector<std::unique_ptr<Journal>> open_journals(const std::filesystem::path&
   return journals;
 }
 
-RunProgress progress_at_start(const TuneInputs& inputs, const DeviceInfo& device, double budget_s,
+RunProgress progress_at_start(const TuneInputs& inputs, const DeviceInfo& device, const TunerOptions& how,
                               const std::filesystem::path& journal) {
+  const auto num_rows = std::ranges::count_if(inputs.items, [](const WorkItem& one) { return one.has_row; });
   return {.num_shapes = inputs.items.size(),
-          .budget_s = budget_s,
+          .num_known = how.retune ? 0 : static_cast<size_t>(num_rows),
+          .budget_s = how.budget_s,
           .device = device.id,
           .table = inputs.table.string(),
           .journal = journal.string()};
@@ -90,7 +92,7 @@ class Campaign {
         journals_(open_journals(journal_file_, environments.size())),
         recorded_(*journals_.front(), device(), inputs.items.size()),
         publisher_(options, inputs, device()),
-        tracker_(progress_at_start(inputs, device(), how_.budget_s, journal_file_), path_if_any(home_location)),
+        tracker_(progress_at_start(inputs, device(), how_, journal_file_), path_if_any(home_location)),
         display_(options, inputs, first().flags, tracker_.now()) {
     for (size_t i = 1; i < journals_.size(); ++i) journals_[i]->join_run(recorded_.number());
     how_.before_measuring = [this](const Tick& tick) { wait_for_others(tick); };

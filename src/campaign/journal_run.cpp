@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <array>
-#include <climits>
 
 #include "attune/version.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/line_output.h"
 #include "base/locations.h"
+#include "base/machine.h"
 #include "base/text.h"
 #include "campaign/devices/open_devices.h"
 
@@ -53,11 +53,9 @@ std::map<std::string, std::string> environment_of_interest() {
 }
 
 RunBegin begin_of(const DeviceInfo& device, size_t num_problems) {
-  char host[HOST_NAME_MAX + 1] = {};
-  ::gethostname(host, sizeof host - 1);
   return {.command = command_line(),
           .version = kVersion,
-          .host = host,
+          .host = host_name(),
           .pid = ::getpid(),
           .device = device.key(),
           .fingerprint = device.fingerprint(),

@@ -43,6 +43,7 @@ TEST_F(Tracker, CountsAsDecidedWhatIsDecided) {
   tracker_.finished(undecided(test_problem(1), Ending::kept, "the table already has its row"));
   tracker_.finished(decided(test_problem(2), 1, Ending::reused));
   EXPECT_EQ(tracker_.now().num_decided, 2u);
+  EXPECT_EQ(tracker_.now().num_earlier, 2u);
   tracker_.finished(undecided(test_problem(3), Ending::unsupported, "nothing supports it"));
   tracker_.finished(undecided(test_problem(4), Ending::refused, "too large"));
   EXPECT_EQ(tracker_.now().num_given_up, 2u);
@@ -50,6 +51,7 @@ TEST_F(Tracker, CountsAsDecidedWhatIsDecided) {
   tie.decision->verdict = Verdict::tie;
   tracker_.finished(tie);
   EXPECT_EQ(tracker_.now().num_decided, 3u);
+  EXPECT_EQ(tracker_.now().num_earlier, 2u) << "that one is this run's";
   tie.decision->incomplete = true;
   tracker_.finished(tie);
   EXPECT_EQ(tracker_.now().num_left, 1u);

@@ -49,6 +49,8 @@ nlohmann::ordered_json file_json(const RunProgress& progress) {
   json["pid"] = ::getpid();
   json["started_ticks"] = started_ticks(::getpid());
   json["budget_s"] = progress.budget_s;
+  json["known"] = progress.num_known;
+  json["earlier"] = progress.num_earlier;
   return json;
 }
 
@@ -65,6 +67,8 @@ std::optional<RunningRun> run_from(const std::string& text) {
   progress.num_decided = json.at("decided").get<size_t>();
   progress.num_given_up = json.at("given_up").get<size_t>();
   progress.num_left = json.at("left").get<size_t>();
+  progress.num_known = json.value("known", size_t{0});  // An older program's file has none.
+  progress.num_earlier = json.value("earlier", size_t{0});
   progress.doing = json.at("doing").get<std::string>();
   progress.elapsed_s = json.at("elapsed_s").get<double>();
   progress.budget_s = json.at("budget_s").get<double>();
@@ -87,14 +91,18 @@ std::string RunProgress::counts() const {
 }
 
 std::optional<double> RunProgress::left_s() const {
-  const size_t ended = num_ended();
-  if (ended == 0 || ended >= num_shapes) return std::nullopt;
-  const double left = elapsed_s / static_cast<double>(ended) * static_cast<double>(num_shapes - ended);
+  const size_t num_ended_now = num_ended() - num_earlier;
+  if (num_ended_now == 0 || num_ended() >= num_shapes) return std::nullopt;
+  const size_t num_waiting = num_shapes - num_ended(),
+               num_known_waiting = std::min(num_waiting, num_known - std::min(num_known, num_earlier));
+  if (num_waiting == num_known_waiting) return std::nullopt;
+  const double left =
+      elapsed_s / static_cast<double>(num_ended_now) * static_cast<double>(num_waiting - num_known_waiting);
   return budget_s > 0 ? std::min(left, std::max(0.0, budget_s - elapsed_s)) : left;
 }
 
 double RunProgress::shapes_a_minute() const {
-  return elapsed_s > 0 ? 60 * static_cast<double>(num_decided) / elapsed_s : 0;
+  return elapsed_s > 0 ? 60 * static_cast<double>(num_decided - num_earlier) / elapsed_s : 0;
 }
 
 std::string RunProgress::remarks() const {

@@ -15,6 +15,8 @@ struct RunProgress {
   size_t num_decided = 0;                  ///< Now or by an earlier run.
   size_t num_given_up = 0;                 ///< No candidate could serve them.
   size_t num_left = 0;                     ///< Left for the next run: cut, or a tie that is not finished.
+  size_t num_known = 0;                    ///< Shapes that had their row when the run began: they take no time.
+  size_t num_earlier = 0;                  ///< Of num_decided: by an earlier run.
   std::string doing;                       ///< `racing 24 candidates of 64×1152×896 fp32`
   double elapsed_s = 0, budget_s = 0;      ///< budget_s 0: no budget.
   double best_ratio = 0;                   ///< Best decision so far, relative to its baseline; 0: none yet.
@@ -26,9 +28,10 @@ struct RunProgress {
   size_t num_ended() const noexcept { return num_decided + num_given_up + num_left; }
   /// Returns `12 of 34 shapes decided, 2 given up, 1 left for the next run`; counts of 0 are not said, but the first.
   std::string counts() const;
-  /// Estimates the remaining time from the shapes that ended, limited by the budget; nothing before the first one.
+  /// Estimates the remaining time from the shapes that ended in this run, limited by the budget; nothing before the
+  /// first one. What an earlier run has decided took no time and takes none.
   std::optional<double> left_s() const;
-  /// Rate of decided shapes.
+  /// Rate of the shapes that this run decides.
   double shapes_a_minute() const;
   /// Returns remarks such as `about 3 min left, best 1.52× (1×896×4864 fp32), failed: 3 crashed, 1 wrong_result`; may
   /// be empty.

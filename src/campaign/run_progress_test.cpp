@@ -49,6 +49,26 @@ TEST(RunProgressNumbers, TheTimeLeftFollowsFromTheShapesThatEndedAndTheBudget) {
   EXPECT_EQ(progress.left_s(), std::nullopt);
 }
 
+TEST(RunProgressNumbers, TheTimeLeftCountsNoShapesOfAnEarlierRun) {
+  RunProgress progress = half_done();
+  progress.num_shapes = 10;
+  EXPECT_EQ(progress.left_s(), 240);
+  progress.num_known = 7;
+  EXPECT_EQ(progress.left_s(), 30) << "two took 60 s, and one more is to do";
+  progress.num_decided = 9;
+  progress.num_earlier = 7;
+  EXPECT_EQ(progress.left_s(), 30);
+  EXPECT_EQ(progress.shapes_a_minute(), 2);
+  progress.num_known = 0;
+  EXPECT_EQ(progress.left_s(), 30) << "the journal knew them";
+  progress.num_decided = 7;
+  EXPECT_EQ(progress.left_s(), std::nullopt) << "none has ended in this run";
+  progress.num_decided = 3;
+  progress.num_earlier = 0;
+  progress.num_known = 7;
+  EXPECT_EQ(progress.left_s(), std::nullopt) << "all that are to do are done";
+}
+
 TEST(RunProgressNumbers, RemarksNameRateBestAndFailures) {
   EXPECT_EQ(half_done().remarks(), "2.0 decided a minute, about 1m 00s left, best 1.50× (1×2×3), failed: 3 crashed");
   EXPECT_EQ(RunProgress{}.remarks(), "");

@@ -112,9 +112,14 @@ class TableSorter {
       const bool is_of_name =
           by_name != nullptr && lacking_columns(*by_name, document).size() < lacking_columns(*family, document).size();
       return is_of_name ? by_name : family;
-    } catch (const Error& error) {
+    } catch (const Error&) {
       if (by_name != nullptr) return by_name;
-      files_.skipped.push_back(fmt::format("not checked, {}", error.what()));
+      // --op beside a folder would make every table in it one of that family.
+      const std::string path = shown(file.string(), 500);
+      files_.skipped.push_back(
+          fmt::format("not checked, {}:1: its name and columns do not identify one family of `attune list ops`; if it "
+                      "is of one, check it alone: attune ci validate {} --op FAMILY",
+                      path, path));
       return nullptr;
     }
   }

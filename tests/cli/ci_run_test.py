@@ -2,8 +2,10 @@
 """`attune ci run`: families tuned, published and compared with what they were; interrupted, and gone on with."""
 import json
 import os
+import re
 import shutil
 import subprocess
+import textwrap
 import unittest
 
 import story
@@ -105,6 +107,44 @@ class Artefacts(CiRun):
         self.assertEqual((answer["ending"], sum(answer["counts"].values())), ("done", 1))
         self.assertIn(answer["status"], (0, 1))  # Another program may slow one of two equal kernels.
         self.assertEqual(len(self.rows("configs/" + TUNED)), 1)
+
+
+class FirstRun(CiRun):
+    """The section of docs/ci.md with which a user begins."""
+
+    def setUp(self):
+        super().setUp()
+        page = (story.REPOSITORY / "docs" / "ci.md").read_text()
+        self.section = page.split("## A first run\n")[1].split("\n## ")[0]
+        blocks = re.split(r"(?m)^(?! {4}|$).*\n", self.section)  # What is indented, and empty lines.
+        self.commands, self.printed = (textwrap.dedent(block).strip() for block in [one for one in blocks if one.strip()][:2])
+
+    def test_its_commands_run_as_they_stand_and_print_what_it_says(self):
+        self.assertIn('"--budget 1m"', self.commands)
+        on_fake = self.commands.replace('"--budget 1m"', f'"--budget 1m {FAKE_ARGUMENTS}"') + " --devices fake:0"
+        for own, small in (("1,256,7168", "1,32,48"), ("n=256 k=7168", "n=32 k=48"), ("1,896,4864", "1,40,40")):
+            self.assertIn(own, on_fake)
+            on_fake = on_fake.replace(own, small)
+        path = f"{story.PROGRAM.parent}:{os.environ['PATH']}"
+        (self.work / "new").mkdir()
+        run = subprocess.run(["bash", "-e", "-c", on_fake], cwd=self.work / "new", env={**self.environment(), "PATH": path},
+                             capture_output=True, text=True, timeout=60)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        told = [line for line in (run.stderr + run.stdout).splitlines() if line]
+        for line in filter(None, self.printed.splitlines()):
+            begin = line.removesuffix("…")
+            self.assertTrue(any(one == line or (begin != line and one.startswith(begin)) for one in told), f"{line}\n{told}")
+        self.assertIn("lookup in configs/bf16_tuned_gemm.csv: exact", run.stdout)
+        for named in re.findall(r"`((?:configs|results)/[^`]+)`", self.section):
+            self.assertTrue((self.work / "new" / named).is_file(), named)
+        self.assertEqual(len(self.rows("new/configs/" + TUNED)), 2)
+
+    def test_its_table_has_the_files_of_each_family(self):
+        known = dict(line.split()[:2] for line in self.attune("list", "ops").stdout.splitlines() if ".csv" in line)
+        stated = re.findall(r"(?m)^\| `(\w+)` \| `(\S+)` \| `(\S+)` \|$", self.section)
+        self.assertEqual({op: table for op, _, table in stated}, known)
+        for _, shapes, table in stated:
+            self.assertEqual(shapes, table.replace("tuned", "untuned"))
 
 
 class Changes(CiRun):
@@ -222,11 +262,34 @@ class BadInput(CiRun):
         self.refuses("--config-dir", "configs", says="nothing to tune")
         self.refuses("--shapes", "gemm_a16w16", says="no list of shapes of gemm_a16w16")
         self.shapes("1,40,40")
-        self.refuses("-o", ".", says="would overwrite the configuration folder")
+        for folder in (".", "configs", "configs/", "configs/model_configs", "configs/results", "out/../configs"):
+            with self.subTest(folder):
+                self.refuses("-o", folder, says="lie in each other, name another with -o")
+        self.put("old/before/deep/bf16_untuned_gemm.csv", self.read(LIST))
+        self.refuses("--config-dir", "old/before/deep", "-o", "old", says="lie in each other")
         self.put("mine/letter.txt", "x")
         self.refuses("-o", "mine", says="holds other files")
         self.put("mine/results.json", "x")
         self.refuses("-o", "mine", says="no JSON object")
+
+    def test_what_stands_in_the_place_of_an_artefact_is_found_before_anything_runs(self):
+        self.shapes("1,40,40")
+        self.ci("-o", "out")
+        whole = self.work / "out"
+        for name in ("log.txt", "began.json", "results.json", "run.lock", "diff.md", "report.md", f"configs/{TUNED}"):
+            place = self.work / name.replace("/", "_") / "out"
+            for kind, make in (("folder", os.mkdir), ("FIFO", os.mkfifo)):
+                with self.subTest(name, kind=kind):
+                    shutil.copytree(whole, place)
+                    (place / name).unlink()
+                    make(place / name)
+                    self.refuses("-o", str(place.relative_to(self.work)), says=("not a regular file", name))
+                    shutil.rmtree(place)
+        for name in ("configs", "before", "chosen"):
+            shutil.rmtree(whole / name, ignore_errors=True)
+            self.put(f"out/{name}", "x")
+            self.refuses("-o", "out", says=("expected a folder of a run", name))
+            (whole / name).unlink()
 
 
 if __name__ == "__main__":

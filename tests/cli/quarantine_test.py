@@ -156,6 +156,13 @@ class Bans(story.Story):
         for candidate, says in (("nobody.gemm", "no solver of this build"), ("nobody.gemm@1:x=1", "no solver of this build"),
                                 ("fake.*", "no solver of this build"), ("fake.gemm@1", "fake.gemm@1"), ("", "expected a value")):
             self.refused("quarantine", "add", candidate, "--reason", "no", says=says)
+        for candidate in ("fake.gemm@1:", "fake.gemm@:tile_m=16", "fake.gemm@x:tile_m=16", "fake.gemm@-1:tile_m=16",
+                          "fake.gemm@1.5:tile_m=16", "fake.gemm@+2.6:tile_m=16", "fake.gemm@1:tile_m=16\n"):
+            with self.subTest(candidate):
+                self.refused("quarantine", "add", candidate, "--reason", "no", says="tile_m=16")
+        for device in ("fake/4\n", "fake\n/4", "fake", "/4", "fake/x", "fake/0", "fake /4"):
+            with self.subTest(device):
+                self.refused("quarantine", "add", "fake.gemm", "--reason", "no", "--device", device, says="--device takes a device's")
         for reason in ("  ", "two\nlines", "x" * 501):
             self.refused("quarantine", "add", "fake.gemm", "--reason", reason, says="a reason is one line")
         self.refused("quarantine", "add", "fake.gemm", says="--reason")

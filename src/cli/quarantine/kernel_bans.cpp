@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cli/quarantine/kernel_bans.h"
 
-#include <limits.h>
 #include <pwd.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include "base/error.h"
 #include "base/line_output.h"
 #include "base/locations.h"
+#include "base/machine.h"
 #include "base/text.h"
 #include "core/candidate.h"
 #include "formats/csv/ban_file.h"
@@ -31,15 +31,24 @@ std::filesystem::path ban_file() {
 
 /// `user@host`.
 std::string own_name() {
-  char host[HOST_NAME_MAX + 1] = {};
-  ::gethostname(host, sizeof host - 1);
   const passwd* const user = ::getpwuid(::geteuid());
-  return fmt::format("{}@{}", user == nullptr ? fmt::format("user {}", ::geteuid()) : user->pw_name, host);
+  return fmt::format("{}@{}", user == nullptr ? fmt::format("user {}", ::geteuid()) : user->pw_name, host_name());
+}
+
+/// Throws invalid_input unless a text could be the name of a kernel that was measured: another one would ban nothing.
+void check_full_name(const std::string& text) {
+  const Candidate candidate = Candidate::parse(text);
+  const std::string_view version = std::string_view(candidate.version).substr(0, candidate.version.find('+'));
+  if (parse_int(version).value_or(-1) >= 0 && !candidate.config.values().empty()) return;
+  fail(ErrorCode::invalid_input,
+       "a candidate's full name has the number of its version and parameters (fake.gemm@1:tile_m=16), and a solver's "
+       "id alone ({}) stands for all of its candidates, give one of the two: '{}'",
+       candidate.solver, shown(text));
 }
 
 void check_candidate(const std::string& candidate) {
   const size_t end_of_solver = candidate.find('@');
-  if (end_of_solver != std::string::npos) static_cast<void>(Candidate::parse(candidate));
+  if (end_of_solver != std::string::npos) check_full_name(candidate);
   const std::string solver = candidate.substr(0, end_of_solver);
   if (registry().find(solver) != nullptr) return;
   fail(ErrorCode::invalid_input,
@@ -48,10 +57,25 @@ void check_candidate(const std::string& candidate) {
        shown(candidate));
 }
 
+bool is_one_line(std::string_view text) {
+  return std::none_of(text.begin(), text.end(), [](unsigned char one) { return one < ' ' || one == 127; });
+}
+
+/// The device need not be of this machine.
+void check_device(const std::string& device) {
+  const size_t slash = device.rfind('/');
+  const bool has_units =
+      slash != std::string::npos && parse_int(std::string_view(device).substr(slash + 1)).value_or(0) > 0;
+  if (device.empty() || (has_units && slash > 0 && is_one_line(device) && device.find(' ') == std::string::npos))
+    return;
+  fail(ErrorCode::invalid_input,
+       "--device takes a device's architecture and units, as tables and journals name it "
+       "(x86-64-v4/2): '{}'",
+       shown(device));
+}
+
 void check_reason(const std::string& reason) {
-  const bool is_line =
-      std::none_of(reason.begin(), reason.end(), [](unsigned char one) { return one < ' ' || one == 127; });
-  if (trim(reason).empty() || !is_line || reason.size() > kMaxReasonBytes)
+  if (trim(reason).empty() || !is_one_line(reason) || reason.size() > kMaxReasonBytes)
     fail(ErrorCode::invalid_input, "a reason is one line of text of at most {} bytes: '{}'", kMaxReasonBytes,
          shown(reason));
   CsvDocument::parse("reason\n" + csv_cell(reason), "--reason");  // Text that no list could hold is refused.
@@ -111,6 +135,7 @@ std::vector<ListedBan> listed_bans(const Ban& selected, const std::filesystem::p
 
 int add_ban(Ban ban, const std::filesystem::path& journal) {
   check_candidate(ban.candidate);
+  check_device(ban.device);
   check_reason(ban.reason);
   ban.reason = trim(ban.reason);
   const auto file = ban_file();

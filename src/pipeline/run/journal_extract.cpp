@@ -3,26 +3,46 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <variant>
+#include <vector>
+
 #include "report/entry_line.h"
 
 namespace attune {
+namespace {
 
-std::string journal_extract(const Journal& journal, int64_t after, size_t max_entries) {
-  Query query{.after = after, .limit = max_entries, .runs = true, .bans = true};
-  std::string text;
-  int64_t last = after;
-  size_t num_read = 0;
+/// Numbers of the runs that the writers began, ascending.
+std::vector<int64_t> runs_of(const Journal& journal, int64_t after, std::span<const JournalWriter> writers) {
+  const Query query{
+      .after = after, .started = false, .records = false, .decisions = false, .pardons = false, .runs = true};
+  std::vector<int64_t> runs;
   journal.scan(query, [&](const Entry& entry, const Stamp& stamp) {
-    text += entry_line_json(entry, stamp) + "\n";
-    last = stamp.id;
-    ++num_read;
+    const auto* begin = std::get_if<RunBegin>(&entry);
+    if (begin == nullptr) return;
+    if (std::ranges::find(writers, JournalWriter{begin->host, begin->pid}) != writers.end()) runs.push_back(stamp.id);
   });
-  if (num_read < max_entries) return text;
-  query.after = last;  // What is read is not counted again, and what was appended meanwhile is.
-  query.limit = 0;
-  size_t num_left_out = 0;
-  journal.visit_headings(query, [&](const EntryHeading&) { ++num_left_out; });
-  if (num_left_out > 0) text += fmt::format("{{\"left_out\":{}}}\n", num_left_out);
+  return runs;
+}
+
+}  // namespace
+
+std::string journal_extract(const Journal& journal, int64_t after, std::span<const JournalWriter> writers,
+                            size_t max_entries) {
+  std::string text;
+  size_t num_all = 0, num_written = 0;
+  for (const int64_t run : runs_of(journal, after, writers)) {
+    Query query{.run = run, .after = after, .runs = true};
+    const EntryCounts all = journal.count(query);
+    num_all += static_cast<size_t>(all.started + all.records + all.decisions + all.pardons + all.runs);
+    if (num_written >= max_entries) continue;
+    query.limit = max_entries - num_written;
+    journal.scan(query, [&](const Entry& entry, const Stamp& stamp) {
+      text += entry_line_json(entry, stamp) + "\n";
+      ++num_written;
+    });
+  }
+  if (num_all > max_entries) text += fmt::format("{{\"left_out\":{}}}\n", num_all - max_entries);
   return text;
 }
 

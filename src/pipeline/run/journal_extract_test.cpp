@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "pipeline/run/journal_extract.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
@@ -13,20 +14,37 @@ namespace {
 
 class JournalExtract : public JournalValues, public testing::Test {};
 
-TEST_F(JournalExtract, HasTheEntriesBehindOneAndSaysHowManyAreLeftOut) {
+TEST_F(JournalExtract, HasTheEntriesOfItsRunsBehindOneAndSaysHowManyAreLeftOut) {
   const auto journal = open_memory_journal();
-  journal->append(std::vector<Entry>{started("a=1"), record("a=1"), record("a=2"), decision("a=1")});
-  const std::string two = journal_extract(*journal, 2, 10);
-  const auto lines = split(two, '\n');
-  ASSERT_EQ(lines.size(), 3u) << "two lines, each with its end";
-  EXPECT_EQ(nlohmann::json::parse(lines[0])["id"], 3);
-  EXPECT_EQ(nlohmann::json::parse(lines[1])["type"], "decision");
-  EXPECT_EQ(journal_extract(*journal, 4, 10), "");
-  const std::string cut = journal_extract(*journal, 0, 3);
-  EXPECT_THAT(cut, testing::EndsWith("\n{\"left_out\":1}\n"));
-  EXPECT_EQ(split(cut, '\n').size(), 5u);
-  const std::string all = journal_extract(*journal, 0, 4);
-  EXPECT_EQ(split(all, '\n').size(), 5u) << "none is left out";
+  RunBegin own = run_begin(), other = own, same_number = own;
+  own.host = other.host = "here";
+  own.pid = 1;
+  other.pid = 2;
+  same_number.host = "there";
+  same_number.pid = 1;
+  const std::vector<JournalWriter> writers = {{"here", 1}};
+  const auto append = [&](const RunBegin& run) {
+    const int64_t number = journal->begin_run(run);
+    journal->append(std::vector<Entry>{record("a=1"), decision("a=1")});
+    return number;
+  };
+  const int64_t before = append(own) + 2;
+  append(other);
+  append(own);
+  append(same_number);
+  const std::string extract = journal_extract(*journal, before, writers, 10);
+  const auto lines = split(extract, '\n');
+  ASSERT_EQ(lines.size(), 4u) << "three lines, each with its end: " << extract;
+  EXPECT_EQ(nlohmann::json::parse(lines[0])["id"], before + 4);
+  EXPECT_EQ(nlohmann::json::parse(lines[2])["type"], "decision");
+  EXPECT_EQ(journal_extract(*journal, before, {}, 10), "");
+  const std::string both = journal_extract(*journal, 0, writers, 10);
+  EXPECT_EQ(split(both, '\n').size(), 7u) << "two runs of three entries";
+  for (const size_t most : {2u, 4u}) {
+    const std::string cut = journal_extract(*journal, 0, writers, most);
+    EXPECT_THAT(cut, testing::EndsWith(fmt::format("\n{{\"left_out\":{}}}\n", 6 - most)));
+    EXPECT_EQ(split(cut, '\n').size(), most + 2);
+  }
 }
 
 }  // namespace

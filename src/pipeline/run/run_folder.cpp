@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "pipeline/run/run_folder.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/machine.h"
 #include "base/text.h"
 #include "formats/csv/untuned_table.h"
 #include "pipeline/run/family_tables.h"
@@ -32,16 +35,55 @@ void copy_tables(const FamilySpec& family, const fs::path& from, const fs::path&
   for (const fs::path& file : table_files_in(family, from)) copy_below(file, from, to);
 }
 
-constexpr const char *kLocked = "run", *kChosen = "chosen";
+constexpr const char *kLocked = "run", *kChosen = "chosen", *kNew = "configs", *kOld = "before";
+
+/// The files and folders that a run makes anew, besides those that say how far it is.
+constexpr const char* kMade[] = {RunFolder::kBefore,   RunFolder::kAfter, RunFolder::kSummary,
+                                 RunFolder::kPage,     RunFolder::kTests, RunFolder::kLog,
+                                 RunFolder::kMeasured, RunFolder::kDiff,  RunFolder::kJournal};
+constexpr const char* kFolders[] = {kNew, kOld, kChosen};
+
+std::string lock_name() { return fmt::format("{}.lock", kLocked); }
+
+/// With links followed as far as the path is there.
+fs::path whole(const fs::path& path) {
+  std::error_code failed;
+  const fs::path canonical = fs::weakly_canonical(fs::absolute(path), failed);
+  return (failed ? fs::absolute(path) : canonical) / "";  // Whether it ends with a slash or not.
+}
+
+/// Whether a path is a folder itself, or below it.
+bool is_in(const fs::path& path, const fs::path& folder) {
+  const fs::path inner = whole(path).parent_path(), outer = whole(folder).parent_path();
+  return std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first == outer.end();
+}
+
+/// Throws invalid_input unless a folder of copied tables can be written as it is.
+void check_copies(const fs::path& folder) {
+  std::error_code missing;
+  if (!fs::exists(fs::symlink_status(folder, missing))) return;
+  if (!fs::is_directory(folder, missing))
+    fail(ErrorCode::invalid_input, "expected a folder of a run, remove what is in its place: '{}'", shown_path(folder));
+  for (const fs::directory_entry& one : fs::recursive_directory_iterator(folder, missing)) {
+    if (one.path().extension() == ".csv") check_output(one.path());
+  }
+}
+
+/// Throws invalid_input unless every artefact can be written: what stands in the place of one is found before the work,
+/// not after it.
+void check_places(const fs::path& folder) {
+  for (const char* name : kMade) check_output(folder / name);
+  for (const std::string& name : {std::string(RunFolder::kResults), std::string(RunFolder::kBegan), lock_name()})
+    check_output(folder / name);
+  for (const char* name : kFolders) check_copies(folder / name);
+}
 
 /// Whether nothing is there, but for the lock of a call that was killed before it wrote anything else.
 bool is_free(const fs::path& folder) {
   std::error_code missing;
   if (!fs::exists(folder, missing)) return true;
   if (!fs::is_directory(folder, missing)) return false;
-  const auto is_lock = [](const fs::directory_entry& one) {
-    return one.path().filename() == fmt::format("{}.lock", kLocked);
-  };
+  const auto is_lock = [](const fs::directory_entry& one) { return one.path().filename() == lock_name(); };
   return std::ranges::all_of(fs::directory_iterator(folder, missing), is_lock);
 }
 
@@ -60,12 +102,12 @@ void take(std::optional<FileLock>& lock, const fs::path& folder) {
 
 RunFolder::RunFolder(fs::path folder, fs::path config_dir, const ordered_json& inputs)
     : folder_(std::move(folder)), config_dir_(std::move(config_dir)), inputs_(inputs.dump()) {
-  std::error_code missing;
-  for (const fs::path& own : {folder_, folder_ / "configs", folder_ / "before"}) {
-    if (fs::equivalent(own, config_dir_, missing))
-      fail(ErrorCode::invalid_input, "the results would overwrite the configuration folder, name another with -o: '{}'",
-           shown_path(folder_));
-  }
+  const bool is_overwritten =
+      std::ranges::any_of(kFolders, [&](const char* own) { return is_in(config_dir_, folder_ / own); });
+  if (is_overwritten || is_in(folder_, config_dir_))
+    fail(ErrorCode::invalid_input,
+         "the folder for the results and the configuration folder lie in each other, name another with -o: '{}'",
+         shown_path(folder_));
   check_output_folder(folder_);
   look();
 }
@@ -73,11 +115,14 @@ RunFolder::RunFolder(fs::path folder, fs::path config_dir, const ordered_json& i
 /// Whether the folder holds an unfinished run, or none.
 void RunFolder::look() {
   std::error_code missing;
-  if (is_free(folder_)) return;
-  if (!fs::exists(file(kResults), missing))
+  if (!fs::exists(folder_, missing)) return;
+  const bool is_new = is_free(folder_);
+  if (!is_new && !fs::exists(file(kResults), missing))
     fail(ErrorCode::invalid_input,
          "the folder for the results holds other files and no results.json, name another with -o: '{}'",
          shown_path(folder_));
+  check_places(folder_);
+  if (is_new) return;
   const ordered_json last = read(kResults);
   const std::string ending = last.value("ending", "");
   is_resumed_ = ending == run_ending::running || ending == run_ending::interrupted;
@@ -96,16 +141,27 @@ void RunFolder::begin(std::span<const FamilySpec* const> families, int64_t journ
          shown_path(folder_));
   take(lock_, folder_);
   look();
-  if (is_resumed_) return;
+  if (is_resumed_) return add_caller(read(kBegan));
   write_ending(run_ending::begun);
-  for (const char* name : {kBefore, kAfter, kSummary, kPage, kTests, kLog, kMeasured, kDiff, kJournal})
-    fs::remove(file(name), failed);
-  for (const fs::path& own : {folder_ / "configs", old_tables(), folder_ / kChosen}) fs::remove_all(own, failed);
+  for (const char* name : kMade) fs::remove(file(name), failed);
+  for (const char* name : kFolders) fs::remove_all(folder_ / name, failed);
   for (const FamilySpec* family : families) copy_tables(*family, config_dir_, old_tables());
   if (choose) choose();
-  write(kBegan, {{"version", 1}, {"journal_entry", journal_entry}});
+  add_caller({{"version", 1}, {"journal_entry", journal_entry}});
   write_ending(run_ending::running);
 }
+
+void RunFolder::add_caller(ordered_json began) const {
+  ordered_json calls = ordered_json::array();
+  if (is_resumed_) {
+    for (const JournalWriter& one : callers()) calls.push_back({{"host", one.host}, {"pid", one.pid}});
+  }
+  calls.push_back({{"host", host_name()}, {"pid", ::getpid()}});
+  began["calls"] = std::move(calls);
+  write(kBegan, began);
+}
+
+fs::path RunFolder::old_tables() const { return folder_ / kOld; }
 
 fs::path RunFolder::chosen_list(const FamilySpec& family) const {
   return folder_ / kChosen / untuned_file_name(family);
@@ -126,8 +182,21 @@ int64_t RunFolder::journal_entry() const {
   return entry->get<int64_t>();
 }
 
+std::vector<JournalWriter> RunFolder::callers() const {
+  std::vector<JournalWriter> callers;
+  const ordered_json began = read(kBegan);
+  try {
+    for (const ordered_json& one : began.value("calls", ordered_json::array()))
+      callers.push_back({one.at("host").get<std::string>(), one.at("pid").get<int64_t>()});
+  } catch (const nlohmann::json::exception&) {
+    fail(ErrorCode::invalid_input, "the file of a run does not say which calls it had, remove the folder: '{}'",
+         shown_path(file(kBegan)));
+  }
+  return callers;
+}
+
 void RunFolder::keep_tables(const FamilySpec& family) const {
-  const fs::path copies = folder_ / "configs";
+  const fs::path copies = folder_ / kNew;
   copy_tables(family, config_dir_, copies);
   copy_below(config_dir_ / untuned_file_name(family), config_dir_, copies);
 }

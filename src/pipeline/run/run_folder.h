@@ -7,9 +7,11 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/file.h"
 #include "ops/family.h"
+#include "pipeline/run/journal_extract.h"
 
 namespace attune {
 
@@ -25,7 +27,8 @@ class RunFolder {
 
   /// Checks a folder that need not exist; writes nothing. `inputs`: what a run goes by; only a run with equal ones is
   /// gone on with. Throws invalid_input if the folder holds other files than those of a run, an unfinished run with
-  /// other inputs, or is in the way of the configuration folder.
+  /// other inputs, or something in the place of an artefact that cannot be written; or if it and the configuration
+  /// folder lie in each other.
   RunFolder(std::filesystem::path folder, std::filesystem::path config_dir, const nlohmann::ordered_json& inputs);
 
   /// Whether an earlier call of this run did not come to its end.
@@ -39,6 +42,8 @@ class RunFolder {
   /// The newest entry of the journal (Stamp::id) when the run began: what is behind it may be the run's own. Requires:
   /// begin().
   int64_t journal_entry() const;
+  /// The processes of the run's calls, this one included. Requires: begin().
+  std::vector<JournalWriter> callers() const;
 
   /// A family's list of the chosen shapes, which stays as it was when the run began: tuning changes what is stale.
   std::filesystem::path chosen_list(const FamilySpec& family) const;
@@ -47,7 +52,7 @@ class RunFolder {
   std::filesystem::path file(const char* name) const { return folder_ / name; }
   const std::filesystem::path& config_dir() const noexcept { return config_dir_; }
   /// The tables as they were when the run began, laid out as the configuration folder.
-  std::filesystem::path old_tables() const { return folder_ / "before"; }
+  std::filesystem::path old_tables() const;
   /// Copies a family's tables and its list of shapes as they are now. Throws io.
   void keep_tables(const FamilySpec& family) const;
 
@@ -57,6 +62,7 @@ class RunFolder {
 
  private:
   void look();
+  void add_caller(nlohmann::ordered_json began) const;
   void write_ending(const char* ending) const;
 
   std::filesystem::path folder_, config_dir_;

@@ -67,9 +67,11 @@ ReportModel model_of_run(const RunResults& results, const std::filesystem::path&
 }
 
 /// The entries of a run; tens of megabytes at most.
-std::string extract_of_run(const std::filesystem::path& file, int64_t after) {
+std::string extract_of_run(const std::filesystem::path& file, const RunFolder& folder) {
   constexpr size_t kMaxEntries = 20'000;
-  return from_journal(file, [&](const Journal& journal) { return journal_extract(journal, after, kMaxEntries); });
+  return from_journal(file, [&](const Journal& journal) {
+    return journal_extract(journal, folder.journal_entry(), folder.callers(), kMaxEntries);
+  });
 }
 
 }  // namespace
@@ -102,7 +104,7 @@ void write_report(const RunFolder& folder, const RunResults& results, const nloh
   write_file_atomically(folder.file(RunFolder::kPage), html_text(model));
   write_file_atomically(folder.file(RunFolder::kSummary), markdown_text(model));
   write_file_atomically(folder.file(RunFolder::kTests), junit_text(model));
-  write_file_atomically(folder.file(RunFolder::kJournal), extract_of_run(journal, began));
+  write_file_atomically(folder.file(RunFolder::kJournal), extract_of_run(journal, folder));
   write_file_atomically(folder.file(RunFolder::kResults), report_json(model));
 }
 

@@ -94,8 +94,8 @@ ShapeChange read_change(const ordered_json& object) {
     shape.samples.why_failed = object.at("why_failed").get<std::string>();
     shape.samples.attempts = object.at("log_ratios").get<std::vector<std::vector<ChangePairs>>>();
     return shape;
-  } catch (const nlohmann::json::exception& error) {
-    fail(ErrorCode::invalid_input, "a shape of after.json cannot be read, remove the folder: {}", error.what());
+  } catch (const nlohmann::json::exception&) {
+    fail(ErrorCode::invalid_input, "a shape of after.json cannot be read, remove the folder of the run");
   }
 }
 

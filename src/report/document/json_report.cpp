@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -331,11 +332,19 @@ std::string report_json(const ReportModel& model) {
 }
 
 ReportModel parse_report_json(std::string_view text, const std::string& source) {
+  constexpr const char* kRemedy = "make them anew with `attune ci run` or `attune report --format json`";
   try {
     return model_of_document(ordered_json::parse(text));
-  } catch (const nlohmann::json::exception& error) {
-    fail(ErrorCode::invalid_input, "the results cannot be read, they are no report of Attune ({}): '{}'",
-         shown(error.what(), 120), shown(source, 500));
+  } catch (const nlohmann::json::parse_error& error) {
+    // The end of a torn file is on its last line, not on the one that would follow.
+    const std::string_view before =
+        error.byte > text.size() ? trim(text) : text.substr(0, error.byte > 0 ? error.byte - 1 : 0);
+    fail(ErrorCode::invalid_input, "{}:{}: the results are torn or were changed, this is no JSON, {}",
+         shown(source, 500), 1 + std::count(before.begin(), before.end(), '\n'), kRemedy);
+  } catch (const nlohmann::json::exception&) {
+    fail(ErrorCode::invalid_input,
+         "the results cannot be read, a member is missing or not what a report of Attune has there, {}: '{}'", kRemedy,
+         shown(source, 500));
   } catch (const Error& error) {
     fail(ErrorCode::invalid_input, "the results cannot be read, {}: '{}'", error.what(), shown(source, 500));
   }

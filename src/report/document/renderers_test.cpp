@@ -196,7 +196,12 @@ std::string refusal_of(const std::string& text) {
 }
 
 TEST(JsonReport, WhatIsNoReportIsRefusedInASentence) {
-  EXPECT_THAT(refusal_of("no json"), HasSubstr("x.json"));
+  EXPECT_THAT(refusal_of("no json"), HasSubstr("x.json:1: the results are torn"));
+  EXPECT_THAT(refusal_of("{\"version\":1,\n\"ending\":\n"), HasSubstr("x.json:2: the results are torn"));
+  EXPECT_THAT(refusal_of("{\"version\":1,\n\"ending\": oops,\n"), HasSubstr("x.json:2: the results are torn"));
+  EXPECT_THAT(refusal_of("{\"version\":1,\"ending\":3}"), HasSubstr("attune ci run"));
+  for (const char* text : {"no json", "{\"version\":1,\"ending\":3}", "{\"version\":1,\"runs\":[{}]}"})
+    EXPECT_THAT(refusal_of(text), Not(HasSubstr("exception"))) << "the library's words";
   EXPECT_THAT(refusal_of("[]"), HasSubstr("no report of Attune"));
   EXPECT_THAT(refusal_of("{\"version\":2}"), HasSubstr("newer version"));
   EXPECT_THAT(refusal_of("{\"version\":1,\"ending\":\"running\",\"inputs\":{}}"), HasSubstr("has not come to its end"));
