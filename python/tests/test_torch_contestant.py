@@ -138,8 +138,7 @@ class ARowOfPyTorch(Processes):
     def test_the_operator_computes_in_every_order_on_its_number_of_threads(self):
         self.run_script(
             """
-            attune.torch.patch("dispatcher")
-            attune.torch.unpatch()
+            os.environ["ATTUNE_TORCH_OPERATORS"] = attune.torch.operators()
             attune.set_num_threads(1)
             flags = dict(m=48, n=96, k=64, dtype="fp32", threads=1, max_trials=1, quiet_wait=0, libtype="torch,portable")
             (candidate,) = [one["decision"]["winner"] for one in attune.tune(None, "one.csv", **flags)]

@@ -319,4 +319,16 @@ void check_output_folder(const std::filesystem::path& path) {
     fail(ErrorCode::invalid_input, "expected a folder, got a file, name another: '{}'", folder.string());
 }
 
+FileStamp file_stamp(const std::filesystem::path& file) {
+  struct stat status {};
+  if (::stat(file.c_str(), &status) != 0) return {.file = file};
+  const auto ns = [](const timespec& time) { return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; };
+  return {.file = file,
+          .device = status.st_dev,
+          .inode = status.st_ino,
+          .size_bytes = static_cast<uint64_t>(status.st_size),
+          .written_ns = ns(status.st_mtim),
+          .changed_ns = ns(status.st_ctim)};
+}
+
 }  // namespace attune

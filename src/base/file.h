@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <sys/types.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <span>
@@ -72,5 +74,18 @@ void check_output_folder(const std::filesystem::path& path);
 
 /// Creates a private folder (0700) with its parents; an existing folder is left unchanged. Throws io.
 void make_private_folder(const std::filesystem::path& path);
+
+/// What changes when somebody writes a file, or puts another in its place.
+struct FileStamp {
+  std::filesystem::path file;
+  dev_t device = 0;
+  ino_t inode = 0;  ///< 0, like all that follows, if there is no such file.
+  uint64_t size_bytes = 0;
+  int64_t written_ns = 0, changed_ns = 0;  ///< Of the content; of it, its mode or its names.
+  bool operator==(const FileStamp&) const = default;
+};
+
+/// Follows links. Takes a system call. Thread-safe.
+FileStamp file_stamp(const std::filesystem::path& file);
 
 }  // namespace attune

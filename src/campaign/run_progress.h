@@ -15,7 +15,7 @@ struct RunProgress {
   size_t num_decided = 0;                  ///< Now or by an earlier run.
   size_t num_given_up = 0;                 ///< No candidate could serve them.
   size_t num_left = 0;                     ///< Left for the next run: cut, or a tie that is not finished.
-  size_t num_known = 0;                    ///< Shapes that had their row when the run began: they take no time.
+  size_t num_known = 0;                    ///< Shapes that had their row when the run began: most take none.
   size_t num_earlier = 0;                  ///< Of num_decided: by an earlier run.
   std::string doing;                       ///< `racing 24 candidates of 64×1152×896 fp32`
   double elapsed_s = 0, budget_s = 0;      ///< budget_s 0: no budget.
@@ -29,7 +29,8 @@ struct RunProgress {
   /// Returns `12 of 34 shapes decided, 2 given up, 1 left for the next run`; counts of 0 are not said, but the first.
   std::string counts() const;
   /// Estimates the remaining time from the shapes that ended in this run, limited by the budget; nothing before the
-  /// first one. What an earlier run has decided took no time and takes none.
+  /// first one, and while only shapes wait that had their rows. What an earlier run has decided took no time and takes
+  /// none, unless its versions are void or its kernel is banned.
   std::optional<double> left_s() const;
   /// Rate of the shapes that this run decides.
   double shapes_a_minute() const;

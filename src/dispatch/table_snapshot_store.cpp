@@ -2,7 +2,6 @@
 #include "dispatch/table_snapshot_store.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -10,7 +9,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/hash.h"
 #include "base/locations.h"
 #include "dispatch/table/shared_rows.h"
@@ -19,23 +17,13 @@
 namespace attune {
 namespace {
 
-FileStamp stamp_of(const std::filesystem::path& file) {
-  FileStamp stamp{.file = file};
-  struct stat status {};
-  if (::stat(file.c_str(), &status) != 0) return stamp;
-  stamp.inode = status.st_ino;
-  stamp.bytes = static_cast<uint64_t>(status.st_size);
-  stamp.changed_ns = int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
-  return stamp;
-}
-
 /// Names all that a family's rows depend on.
 std::string key_of(const FamilySpec& family, const Snapshot::Tables& tables, const DeviceInfo& device,
                    Requirement required, const BanList& bans) {
   std::string key = fmt::format("{} {} {}\n{}", family.op, device.fingerprint(), text(required), bans.text());
   for (size_t i = 0; i < tables.stamps.size(); ++i) {
     const FileStamp& stamp = tables.stamps[i];
-    key += fmt::format("\n{} {} {} {} {}", tables.origins[i], stamp.inode, stamp.bytes, stamp.changed_ns,
+    key += fmt::format("\n{} {} {} {} {}", tables.origins[i], stamp.inode, stamp.size_bytes, stamp.changed_ns,
                        stamp.file.string());
   }
   return key;
@@ -52,7 +40,7 @@ std::string contents_of(std::span<const FileStamp> stamps) {
       all += "cannot be read\n";
     }
     // Its rows may be older or newer than the bytes; the next look reads both again.
-    if (stamp_of(stamp.file) != stamp)
+    if (file_stamp(stamp.file) != stamp)
       all += fmt::format("replaced {} {}\n", ::getpid(), std::chrono::steady_clock::now().time_since_epoch().count());
   }
   return hash128(all).hex();
@@ -115,7 +103,7 @@ TableSources TableSnapshotStore::sources(size_t family) const {
 
 /// Sets what is banned now; returns whether that differs from `before`.
 bool TableSnapshotStore::read_bans(Snapshot& fresh, const Snapshot* before) const {
-  fresh.bans_stamp = stamp_of(ban_file_);
+  fresh.bans_stamp = file_stamp(ban_file_);
   if (before != nullptr && before->bans_stamp == fresh.bans_stamp) {
     fresh.bans = before->bans;
     fresh.ban_notices = before->ban_notices;
@@ -136,7 +124,7 @@ std::unique_ptr<Snapshot> TableSnapshotStore::read(const DeviceInfo& device, con
     TableSources all = sources(op);
     Snapshot::Tables& tables = fresh->tables[op];
     for (const TableSource& source : all.files) {
-      tables.stamps.push_back(stamp_of(source.file));
+      tables.stamps.push_back(file_stamp(source.file));
       tables.origins.push_back(name(source.origin));
     }
     tables.notices = std::move(all.notices);

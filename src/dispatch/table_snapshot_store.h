@@ -9,20 +9,13 @@
 #include <vector>
 
 #include "attune/dispatcher.h"
+#include "base/file.h"
 #include "core/ban.h"
 #include "dispatch/plans/answer_cache.h"
 #include "dispatch/table/row_index.h"
 #include "dispatch/table/table_sources.h"
 
 namespace attune {
-
-/// Identity, size and modification time of a file when it was read.
-struct FileStamp {
-  std::filesystem::path file;
-  uint64_t inode = 0, bytes = 0;
-  int64_t changed_ns = 0;  ///< 0, like inode and bytes, if the file did not exist.
-  bool operator==(const FileStamp&) const = default;
-};
 
 /// The tables of all ops at one time, and the answers derived from them.
 struct Snapshot {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Cost for the host of a turn that is timed by a graph on an NVIDIA GPU: capture of N launches, replacement of the work
 // of an executable graph, and a graph made anew. A Markdown table; medians of 51 turns.
-//     nvcc -O2 -o graph_turns tests/perf/graph_turns.cu && ./graph_turns
+//     nvcc -std=c++20 -O2 -o graph_turns tests/perf/graph_turns.cu && ./graph_turns
 #include <cuda_runtime.h>
 
 #include <algorithm>

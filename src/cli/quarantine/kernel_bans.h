@@ -21,7 +21,8 @@ struct ListedBan {
 std::vector<ListedBan> listed_bans(const Ban& selected, const std::filesystem::path& journal);
 
 /// Bans a kernel, or replaces the reason of its ban; says what holds now. Throws invalid_input for what is neither a
-/// candidate's full name nor the id of a solver of this build, and for a reason that is not one line of text.
+/// candidate's full name (with a version's number and parameters) nor the id of a solver of this build, for a device
+/// that is not an architecture and units on one line, and for a reason that is not one line of text.
 int add_ban(Ban ban, const std::filesystem::path& journal);
 /// Lifts a ban. Throws not_found unless a ban has exactly this candidate, device and problem.
 int lift_ban(const Ban& ban, const std::filesystem::path& journal);

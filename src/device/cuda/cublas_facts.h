@@ -6,7 +6,7 @@
 
 namespace attune {
 
-/// What cuBLAS and cuBLASLt have in common, for a solver of either; `library` is its name in messages.
+// What cuBLAS and cuBLASLt have in common, for a solver of either; `library` is its name in messages.
 
 /// Returns the cudaDataType of an operand. Throws unavailable for a type without products that need no scales.
 int cublas_type(DType dtype, std::string_view library);

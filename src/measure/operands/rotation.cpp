@@ -71,7 +71,7 @@ Rotation::Rotation(Device& device, std::span<const TensorSpec> specs, RotationSi
   uint64_t input_bytes = 0, output_bytes = 0;
   auto alignment = static_cast<uint32_t>(page_bytes());
   for (const TensorSpec& spec : specs) alignment = std::max(alignment, 2 * timed_alignment(spec, device));
-  /// Adds a tensor at the end of a block; returns where it begins.
+  // Adds a tensor at the end of a block; returns where it begins.
   const auto extend = [&](uint64_t& end, const TensorSpec& spec) {
     const uint64_t begin = timed_position(end, timed_alignment(spec, device));
     end = begin + spec.bytes();

@@ -132,7 +132,8 @@ TEST(Rotation, CopiesEveryOperandApartAndAlignedAsFrameworksDo) {
   EXPECT_EQ(device.memory().allocated_bytes(), 0u);
 }
 
-/// A kind in whose memory applications' allocations have 1024 bytes of alignment.
+/// A kind in whose memory applications' allocations have 1024 bytes of alignment. It is registered before main(), since
+/// a test before may ask for devices, after which the list is fixed.
 const bool kIsCoarseRegistered = [] {
   register_device_kind({.name = "coarse",
                         .list = [] { return std::vector<DeviceInfo>(); },

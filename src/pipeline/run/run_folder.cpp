@@ -64,9 +64,14 @@ void check_copies(const fs::path& folder) {
   if (!fs::exists(fs::symlink_status(folder, missing))) return;
   if (!fs::is_directory(folder, missing))
     fail(ErrorCode::invalid_input, "expected a folder of a run, remove what is in its place: '{}'", shown_path(folder));
-  for (const fs::directory_entry& one : fs::recursive_directory_iterator(folder, missing)) {
-    if (one.path().extension() == ".csv") check_output(one.path());
+  std::error_code unreadable;
+  for (fs::recursive_directory_iterator one(folder, unreadable), end; !unreadable && one != end;
+       one.increment(unreadable)) {
+    if (one->path().extension() == ".csv") check_output(one->path());
   }
+  if (unreadable)
+    fail(ErrorCode::invalid_input, "a folder of a run cannot be read ({}), remove it: '{}'", unreadable.message(),
+         shown_path(folder));
 }
 
 /// Throws invalid_input unless every artefact can be written: what stands in the place of one is found before the work,

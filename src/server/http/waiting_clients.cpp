@@ -22,7 +22,10 @@ void WaitingClients::add(int socket) {
 
 void WaitingClients::work(int socket) {
   const Lock lock(mutex_);
-  clients_.insert_or_assign(socket, Client{State::works, steady_clock::now()});
+  const auto client = clients_.find(socket);
+  // One that has made room is not there, and one that has to end stays so.
+  if (client != clients_.end() && client->second.state == State::waits)
+    client->second = {State::works, steady_clock::now()};
 }
 
 void WaitingClients::remove(int socket) noexcept {

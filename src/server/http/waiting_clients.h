@@ -13,7 +13,8 @@ class WaitingClients {
  public:
   /// The connection waits from now on; of one that does already, nothing changes.
   void add(int socket);
-  /// The server works for the client, which has had an answer before: it waits no longer, but can end afterwards.
+  /// The server works for a client that waited and has had an answer before: it waits no longer, but can end
+  /// afterwards. Nothing for one that is not there.
   void work(int socket);
   /// Removes a connection; nothing for one that is not there. Requires: called before the socket is closed, because its
   /// number is used again.
@@ -31,7 +32,7 @@ class WaitingClients {
   enum class State { waits, works, ends };
   struct Client {
     State state = State::waits;
-    std::chrono::steady_clock::time_point since;  ///< That it waits, or was first worked for again.
+    std::chrono::steady_clock::time_point since;  ///< That it waits, or is worked for.
   };
   using Clients = std::map<int, Client>;  ///< By socket.
   Clients::iterator longest(State state) ATTUNE_REQUIRES(mutex_);

@@ -42,11 +42,22 @@ TEST(WaitingClients, TheOneThatHasWaitedLongestIsEndedFirst) {
   EXPECT_FALSE(waiting.end_longest());
 }
 
+TEST(WaitingClients, OneThatHasMadeRoomMakesNoneAgain) {
+  const SocketPair pair;
+  WaitingClients waiting;
+  waiting.add(pair.ends[0]);
+  EXPECT_TRUE(waiting.end_longest());
+  waiting.work(pair.ends[0]);
+  EXPECT_FALSE(waiting.end_longest());
+}
+
 TEST(WaitingClients, IfNoneWaitsOneThatIsWorkedForEndsAfterItsAnswer) {
   const std::array<SocketPair, 3> pairs;
   WaitingClients waiting;
-  waiting.work(pairs[0].ends[0]);
-  waiting.work(pairs[1].ends[0]);
+  for (size_t i = 0; i < 2; ++i) {
+    waiting.add(pairs[i].ends[0]);
+    waiting.work(pairs[i].ends[0]);
+  }
   waiting.add(pairs[2].ends[0]);
   EXPECT_TRUE(waiting.end_longest());
   EXPECT_TRUE(pairs[2].is_ended()) << "it waits";

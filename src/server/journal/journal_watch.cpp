@@ -71,13 +71,15 @@ ResultPage JournalWatch::page(const ResultQuery& query) const {
 std::shared_ptr<const NewestResults> JournalWatch::newest_results() const {
   const Lock newest_lock(newest_mutex_);
   std::vector<std::shared_ptr<const ResultRow>> rows;
+  decltype(newest_of_) num_changes = 0;
   {
     const Lock lock(mutex_);
     if (newest_ && newest_of_ == num_changes_) return newest_;
     rows = results_.rows();
-    newest_of_ = num_changes_;
+    num_changes = num_changes_;
   }
   newest_ = std::make_shared<const NewestResults>(rows);
+  newest_of_ = num_changes;
   return newest_;
 }
 

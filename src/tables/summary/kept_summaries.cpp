@@ -15,15 +15,17 @@
 namespace attune {
 namespace {
 
-/// The files of the tables, in the order of lookups.
-std::vector<FileStamp> table_stamps(const std::vector<std::string>& named) {
+/// The files of the tables, in the order of lookups; adds what is said of those that are skipped.
+std::vector<FileStamp> table_stamps(const std::vector<std::string>& named, std::vector<std::string>& notices) {
   std::vector<FileStamp> stamps;
   for (const std::string& paths : named) {
     for (const auto& file : split_table_paths(paths)) stamps.push_back(file_stamp(file));
   }
   if (!named.empty()) return stamps;
   for (const FamilySpec* family : wanted_families("")) {
-    for (const TableSource& source : table_sources(*family).files) stamps.push_back(file_stamp(source.file));
+    const auto sources = table_sources(*family);
+    for (const TableSource& source : sources.files) stamps.push_back(file_stamp(source.file));
+    notices.insert(notices.end(), sources.notices.begin(), sources.notices.end());
   }
   return stamps;
 }
@@ -42,31 +44,22 @@ void check_size(const std::vector<FileStamp>& tables, uint64_t max_bytes) {
 
 }  // namespace
 
-FileStamp file_stamp(const std::filesystem::path& file) {
-  struct stat status {};
-  if (::stat(file.c_str(), &status) != 0) return {.file = file};
-  const auto ns = [](const timespec& time) { return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; };
-  return {.file = file,
-          .device = status.st_dev,
-          .inode = status.st_ino,
-          .size_bytes = static_cast<uint64_t>(status.st_size),
-          .written_ns = ns(status.st_mtim),
-          .changed_ns = ns(status.st_ctim)};
-}
-
 std::shared_ptr<const RowSummaries> KeptSummaries::rows() {
-  std::vector<FileStamp> now = table_stamps(named_);  // Before they are read: what is written meanwhile is seen next.
+  std::vector<std::string> notices;
+  std::vector<FileStamp> now =
+      table_stamps(named_, notices);  // Before they are read: what is written meanwhile is seen next.
   const auto tables = now;
   if (const auto overlay = path_if_any(overlay_location); !overlay.empty())
     now.push_back(file_stamp(overlay / kBanFileName));
-  if (now != stamps_ || (!rows_ && !failed_)) {
+  if (now != stamps_ || notices != notices_ || (!rows_ && !failed_)) {
     stamps_ = std::move(now);
+    notices_ = std::move(notices);
     rows_ = nullptr;
     failed_ = nullptr;
     try {
       check_size(tables, max_bytes_);
       rows_ = std::make_shared<const RowSummaries>(read_row_summaries(named_));
-      ::malloc_trim(0);  // What reading took beyond the rows goes back to the system.
+      ::malloc_trim(0);  // With glibc, what reading took beyond the rows goes back to the system.
     } catch (const Error&) {
       failed_ = std::current_exception();
     }

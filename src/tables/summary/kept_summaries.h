@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-#include <sys/stat.h>
-
-#include <compare>
 #include <cstdint>
 #include <exception>
 #include <filesystem>
@@ -10,20 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "base/file.h"
 #include "report/row_summary.h"
 
 namespace attune {
-
-/// What changes when somebody writes a file, or puts another in its place.
-struct FileStamp {
-  std::filesystem::path file;
-  dev_t device = 0;
-  ino_t inode = 0;  ///< 0: there is no such file.
-  uint64_t size_bytes = 0;
-  int64_t written_ns = 0, changed_ns = 0;  ///< Of the content; of it, its mode or its names.
-  bool operator==(const FileStamp&) const = default;
-};
-FileStamp file_stamp(const std::filesystem::path& file);
 
 /// The rows of tables for somebody who asks again and again: read only when one of their files has changed. Not
 /// thread-safe.
@@ -43,7 +30,9 @@ class KeptSummaries {
  private:
   const std::vector<std::string> named_;
   const uint64_t max_bytes_;
-  std::vector<FileStamp> stamps_;  ///< Of the files when `rows_` were read, or `failed_` was met.
+  // When `rows_` were read, or `failed_` was met: the files, and what was said of those that are skipped.
+  std::vector<FileStamp> stamps_;
+  std::vector<std::string> notices_;
   std::shared_ptr<const RowSummaries> rows_;
   std::exception_ptr failed_;
 };
