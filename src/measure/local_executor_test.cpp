@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "device/fake/described_device.h"
 #include "testing/local_executor_fixture.h"
 
 namespace attune {
@@ -57,24 +58,8 @@ TEST_F(LocalExecutorTest, RefusesWhatDoesNotFitWithoutAllocatingIt) {
   EXPECT_EQ(device_->memory().allocated_bytes(), 0u);
 }
 
-/// A fake device that states a terabyte of memory.
-class LargeDevice final : public Device {
- public:
-  LargeDevice() { info_.memory_bytes = int64_t{1} << 40; }
-  const DeviceInfo& info() const override { return info_; }
-  double relative_clock() override { return inner_.relative_clock(); }
-  bool healthy() noexcept override { return inner_.healthy(); }
-  DeviceMemory& memory() override { return inner_.memory(); }
-  std::unique_ptr<Stream> open_stream() override { return inner_.open_stream(); }
-  double bandwidth_gbs(uint64_t bytes, Reading reading) override { return inner_.bandwidth_gbs(bytes, reading); }
-
- private:
-  FakeDevice inner_;
-  DeviceInfo info_ = inner_.info();
-};
-
 TEST_F(LocalExecutorTest, RefusesAReferenceThatTheHostWouldComputeForHours) {
-  LargeDevice device;
+  DescribedDevice device([](DeviceInfo& info) { info.memory_bytes = int64_t{1} << 40; });
   LocalExecutor executor(device, registry_);
   const auto open = [&](ProblemId id, const char* text) {
     return attune::open(executor, {id, Problem::parse(text), Protocol()}).refused;

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "device/device_kind.h"
+#include "device/fake/described_device.h"
 #include "device/fake/fake_device.h"
 
 namespace attune {
@@ -142,24 +143,9 @@ const bool kIsCoarseRegistered = [] {
   return true;
 }();
 
-class CoarseDevice final : public Device {
- public:
-  CoarseDevice() { info_.kind = "coarse"; }
-  const DeviceInfo& info() const override { return info_; }
-  double relative_clock() override { return inner_.relative_clock(); }
-  bool healthy() noexcept override { return inner_.healthy(); }
-  DeviceMemory& memory() override { return inner_.memory(); }
-  std::unique_ptr<Stream> open_stream() override { return inner_.open_stream(); }
-  double bandwidth_gbs(uint64_t bytes, Reading reading) override { return inner_.bandwidth_gbs(bytes, reading); }
-
- private:
-  FakeDevice inner_;
-  DeviceInfo info_ = inner_.info();
-};
-
 TEST(Rotation, OperandsHaveTheAlignmentOfTheDevicesAllocations) {
   ASSERT_TRUE(kIsCoarseRegistered);
-  CoarseDevice device;
+  DescribedDevice device([](DeviceInfo& info) { info.kind = "coarse"; });
   const auto tensors = specs(50, 30);
   std::vector<std::byte> a(tensors[0].bytes()), c(tensors[1].bytes());
   Rotation rotation(device, tensors, {.copies = 3, .copy_bytes = a.size() + c.size()}, areas({&a, &c}), 1);

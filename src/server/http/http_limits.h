@@ -7,9 +7,9 @@ namespace attune {
 
 /// What a client can take of a server at most.
 struct HttpLimits {
-  /// A further one ends the connection whose client the server has waited for longest; if it waits for none, one that
-  /// has had an answer, after the next, or a stream at once; if there is none either, the further one is answered with
-  /// 503 and closed.
+  /// A further connection ends the one whose client the server has waited for longest. If the server waits for none, it
+  /// ends one that has had an answer: after the next answer, or at once if that is a stream. If there is no such one,
+  /// the further connection is answered with 503 and closed.
   size_t max_connections = 64;
   size_t max_streams = 16;  ///< Of the connections; further streams are answered with 503.
   size_t max_request_bytes = 8192;

@@ -19,9 +19,9 @@ class WaitingClients {
   /// Removes a connection; nothing for one that is not there. Requires: called before the socket is closed, because its
   /// number is used again.
   void remove(int socket) noexcept;
-  /// Shuts down and removes the connection that has waited longest, which ends its thread's wait. If none waits, has
-  /// the one end after its answer that has been worked for longest. Returns false if there is none either. O(number of
-  /// connections).
+  /// Shuts down and removes the connection that has waited longest, which ends its thread's wait. If none waits,
+  /// the connection that has been worked for longest ends after its answer. Returns false if there is no such one.
+  /// O(number of connections).
   bool end_longest() noexcept;
   /// Whether a connection that is worked for has to end after its answer.
   bool must_end(int socket) const noexcept;

@@ -15,7 +15,7 @@
 namespace attune {
 namespace {
 
-/// The files of the tables, in the order of lookups; adds what is said of those that are skipped.
+/// Returns the stamps of the tables' files, in the order of lookups. Adds the notices of files that are skipped.
 std::vector<FileStamp> table_stamps(const std::vector<std::string>& named, std::vector<std::string>& notices) {
   std::vector<FileStamp> stamps;
   for (const std::string& paths : named) {

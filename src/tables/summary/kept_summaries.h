@@ -30,7 +30,7 @@ class KeptSummaries {
  private:
   const std::vector<std::string> named_;
   const uint64_t max_bytes_;
-  // When `rows_` were read, or `failed_` was met: the files, and what was said of those that are skipped.
+  // The files and the notices of skipped ones at the time when `rows_` were read or `failed_` was met.
   std::vector<FileStamp> stamps_;
   std::vector<std::string> notices_;
   std::shared_ptr<const RowSummaries> rows_;
