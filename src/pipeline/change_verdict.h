@@ -26,8 +26,8 @@ struct ChangeOptions {
   double same_level = 0.05;
   uint32_t pairs = 32;        ///< Clean pairs of an opening.
   uint32_t min_openings = 3;  ///< Of an attempt; a look is taken after each from here on.
-  /// Most openings of each attempt: 256 pairs, and 768 for what they leave open.
-  std::array<uint32_t, 2> max_openings = {8, 24};
+  /// Most openings of each attempt: 256 pairs, and 1,024 for what they leave open.
+  std::array<uint32_t, 2> max_openings = {8, 32};
 };
 
 /// Clean paired samples of one opening, a fresh worker: ln(time of the old kernel / time of the new one).
