@@ -95,6 +95,7 @@ class FinalTiming : public testing::Test {
     TunerOptions options;
     options.protocol.timing = Timing::graph;
     options.contest.race.sample_share = sample_share;
+    options.warmup = 0;
     options.contest.confirm.delay_s = 0;
     const Problem problem = Problem::parse("gemm_a16w16 m=5 n=33 k=8 dtype=fp32");
     TuneResult result = Tuner(executor, *journal_, options, clock_)
