@@ -72,8 +72,9 @@ CachePolicy parse_cache_policy(std::string_view text) {
   fail(ErrorCode::invalid_input, "the temperature of operands is served, cold or warm, not '{}'", shown(text));
 }
 
-/// 2: right behind untimed launches, operands at the alignment of the device's allocations.
-static constexpr std::string_view kByGraph = " timing=graph/2";
+/// 3: copied to the device before its launch, right behind untimed launches, operands at the alignment of the device's
+/// allocations.
+static constexpr std::string_view kByGraph = " timing=graph/3";
 
 std::string Protocol::measured_key() const {
   return fmt::format("{} seed={} err={}{}{}", name(cache), seed, err_ratio, require_field(require),

@@ -36,8 +36,9 @@ class Stream {
   /// kind is timed by graphs (DeviceKind::timing).
   virtual void begin_capture() {}
   /// Returns what was captured: `former`, a graph of this stream or null, with its work replaced if the device can do
-  /// that, because this is cheaper, else a new graph. Null: some of the work cannot be captured; none of it has run,
-  /// and the stream is as it was. Throws device when the stream can no longer be used.
+  /// that, because this is cheaper, else a new graph. Its first launch takes as long as later ones. Null: some of the
+  /// work cannot be captured; none of it has run, and the stream is as it was. Throws device when the stream can no
+  /// longer be used.
   virtual std::unique_ptr<Graph> end_capture([[maybe_unused]] std::unique_ptr<Graph> former) { return nullptr; }
 };
 

@@ -15,6 +15,7 @@ struct RaceOptions {
   double prior_weight = 5;
   uint32_t min_rounds = 6, max_rounds = 24;
   uint32_t max_finalists = 8;
+  double sample_share = 1;  ///< Launches of a sample, as a share of those from the finals on.
 };
 struct FinalsOptions {
   std::vector<uint32_t> looks = {8, 16, 32, 64};  ///< Clean pairs per comparison; at most 2·look rounds are run.

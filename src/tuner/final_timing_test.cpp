@@ -58,21 +58,51 @@ class TimedSolver final : public Solver {
   bool capturable_;
 };
 
+/// An executor in this process that has ten launches in a batch and notes how many the turns of each schedule have.
+class TurnsExecutor final : public Executor {
+ public:
+  TurnsExecutor(Device& device, const Registry& solvers) : inner_(device, solvers) {}
+  const DeviceInfo& device() const override { return inner_.device(); }
+  void begin(Request request) override {
+    const auto* const sample = std::get_if<request::Sample>(&request);
+    for (const Turn& turn : sample != nullptr ? sample->schedule : std::vector<Turn>()) launches.push_back(turn.launches);
+    inner_.begin(std::move(request));
+  }
+  int descriptor() const override { return inner_.descriptor(); }
+  std::optional<Answer> take() override {
+    auto answer = inner_.take();
+    if (auto* const admitted = answer ? std::get_if<AdmitAnswer>(&*answer) : nullptr) admitted->batch = 10;
+    return answer;
+  }
+  void close(ProblemId id) override { inner_.close(id); }
+  void drop(Slot slot) override { inner_.drop(slot); }
+  void abort() override { inner_.abort(); }
+
+  std::vector<uint32_t> launches;  ///< Of each turn, in order.
+
+ private:
+  LocalExecutor inner_;
+};
+
 class FinalTiming : public testing::Test {
  protected:
   /// Tunes a problem with a default of 90 µs, a candidate of 70 µs and an opponent of 72 µs.
-  TuneResult tune(bool is_opponent_capturable) {
+  TuneResult tune(bool is_opponent_capturable, double sample_share = 1) {
     Registry solvers;
     solvers.add(std::make_unique<TimedSolver>("onednn.gemm", std::vector<int>{90, 70}, true));
     solvers.add(std::make_unique<TimedSolver>("openblas.gemm", std::vector<int>{72}, is_opponent_capturable));
-    LocalExecutor executor(device_, solvers);
+    TurnsExecutor executor(device_, solvers);
     TunerOptions options;
     options.protocol.timing = Timing::graph;
+    options.contest.race.sample_share = sample_share;
+    options.warmup = 0;
     options.contest.confirm.delay_s = 0;
     const Problem problem = Problem::parse("gemm_a16w16 m=5 n=33 k=8 dtype=fp32");
-    return Tuner(executor, *journal_, options, clock_)
-        .run({{.problem = op_of(problem).normalise(problem, {})}}, observer_, interrupted_)
-        .front();
+    TuneResult result = Tuner(executor, *journal_, options, clock_)
+                            .run({{.problem = op_of(problem).normalise(problem, {})}}, observer_, interrupted_)
+                            .front();
+    launches_ = std::move(executor.launches);
+    return result;
   }
   /// The records that have a measurement.
   std::vector<Record> measured() {
@@ -89,6 +119,7 @@ class FinalTiming : public testing::Test {
   TestClock clock_;
   SilentObserver observer_;
   std::atomic<bool> interrupted_ = false;
+  std::vector<uint32_t> launches_;  ///< Of each turn.
 };
 
 TEST_F(FinalTiming, IsByGraphsIfAllFinalistsCanBeCaptured) {
@@ -116,6 +147,23 @@ TEST_F(FinalTiming, IsByEventsForAllIfOneFinalistCannotBeCaptured) {
     num_graphs += is_graph ? 1 : 0;
   }
   EXPECT_EQ(num_graphs, 2) << "the race times each in its own best way";
+}
+
+TEST_F(FinalTiming, ShorterSamplesOfTheRaceAreNoEvidenceBesideThoseOfTheFinals) {
+  const TuneResult result = tune(true, 0.25);
+  ASSERT_TRUE(result.decision) << result.reason;
+  const auto first_of_finals = std::ranges::find(launches_, 10u);
+  EXPECT_TRUE(std::ranges::all_of(launches_.begin(), first_of_finals, [](uint32_t one) { return one == 3; }));
+  EXPECT_TRUE(std::ranges::all_of(first_of_finals, launches_.end(), [](uint32_t one) { return one == 10; }));
+  size_t num_finalists = 0;
+  const auto rounds_of_race = static_cast<uint32_t>(first_of_finals - launches_.begin()) / 3;
+  for (const Record& record : measured()) {
+    if (record.stage != Stage::final) continue;
+    ++num_finalists;
+    for (const Sample& sample : record.outcome.measurement->samples)
+      EXPECT_GE(sample.round, rounds_of_race) << record.candidate.name();
+  }
+  EXPECT_EQ(num_finalists, 3u);
 }
 
 }  // namespace

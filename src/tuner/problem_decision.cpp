@@ -92,9 +92,10 @@ void ProblemRun::decide() {
   for (const FinalistResult& finalist : outcome.finalists) {
     const EntrantFacts& entrant = entrants_.at(finalist.slot);
     Outcome evidence = entrant.verified;
-    // Samples of the race that were timed in another way are not evidence beside those of the finals.
+    // Samples of the race that were timed in another way or are shorter are not evidence beside those of the finals.
     const Timing timing = timing_of(entrant);
-    const Rounds rounds = timing == entrant.timing ? Rounds{} : contest_.rounds_since_race();
+    const bool is_race_alike = timing == entrant.timing && how_.contest.race.sample_share == 1;
+    const Rounds rounds = is_race_alike ? Rounds{} : contest_.rounds_since_race();
     evidence.measurement = contest_.measurement(finalist.slot, rounds);
     evidence.measurement->timing = timing;
     evidence.measurement->epoch = sampler_.epoch();

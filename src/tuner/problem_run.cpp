@@ -27,6 +27,7 @@ Contest make_contest(const TunerOptions& options) {
 /// A Decision of a restricted search is another one's: what restricts it is in its key.
 TunerOptions options_for(const WorkItem& item, const TunerOptions& run) {
   TunerOptions how = run;
+  if (how.exhaustive) how.contest.race.sample_share = 1;  // it has no finals
   std::string& procedure = how.protocol.procedure;
   if (!item.solvers.empty()) procedure += fmt::format(" solvers={}", fmt::join(item.solvers, ","));
   for (const Candidate& candidate : item.candidates)

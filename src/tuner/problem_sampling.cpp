@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The part of ProblemRun that samples.
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/error.h"
@@ -12,9 +13,10 @@ namespace attune {
 void ProblemRun::sample(std::vector<Turn> schedule) {
   if (contest_.phase() == Phase::finals && !finals_began_s_) finals_began_s_ = context_.clock.now_s();
   const Timing common = finals_timing();
+  const double share = contest_.phase() == Phase::race ? how_.contest.race.sample_share : 1;
   for (Turn& turn : schedule) {
     const EntrantFacts& entrant = entrants_.at(turn.slot);
-    turn.launches = entrant.batch;
+    turn.launches = static_cast<uint32_t>(std::ceil(share * entrant.batch));
     turn.timing = std::min(entrant.timing, common);
     turn.limit = run_limit(2 * turn.launches + 1);  // about as many launches are untimed
   }

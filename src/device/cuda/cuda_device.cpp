@@ -25,6 +25,7 @@ ContestConstants cuda_constants() {
   ContestConstants constants;
   constants.race.prior_sigma = 0.01;
   constants.race.first = 3;
+  constants.race.sample_share = 0.5;
   constants.finals.margin = 0.005;
   constants.confirm.min_openings = 4;
   constants.confirm.delay_s = 4;

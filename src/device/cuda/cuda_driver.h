@@ -42,6 +42,7 @@ namespace attune {
   X(cuGraphExecUpdate)                 \
   X(cuGraphExecDestroy)                \
   X(cuGraphLaunch)                     \
+  X(cuGraphUpload)                     \
   X(cuUserObjectCreate)                \
   X(cuUserObjectRelease)               \
   X(cuGraphRetainUserObject)           \

@@ -10,9 +10,9 @@
 namespace attune {
 namespace {
 
-/// The marks around a graph and its first launches on an idle GPU cost about 10 µs. In a sample of 200 µs that is
-/// enough to hide that one kernel is 3 % faster than another (docs/performance/h100.md, Length of a sample).
-constexpr int64_t kLeastSampleUs = 1000;
+/// The marks around a graph cost about 3 µs, the same for every kernel (docs/performance/h100.md, First launch of a
+/// graph).
+constexpr int64_t kLeastSampleUs = 400;
 
 /// Operations of one multiprocessor in a cycle, by the tables of NVIDIA's architecture papers (a peak rate divided by
 /// multiprocessors and boost clock), accumulated in fp32 where the type has a choice.

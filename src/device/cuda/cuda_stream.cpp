@@ -17,6 +17,12 @@ class CudaGraph final : public Graph {
     const CurrentContext current(driver_, context_);
     driver_.check(driver_.cuGraphLaunch(executable_, stream_), "launch a graph");
   }
+  /// Copies the work to the device now. Else its first launch does, node by node beside the kernels: 0.7 µs for each
+  /// (docs/performance/h100.md, First launch of a graph).
+  void upload() {
+    const CurrentContext current(driver_, context_);
+    driver_.check(driver_.cuGraphUpload(executable_, stream_), "copy a graph to the device");
+  }
   /// Returns whether the work was replaced: the new one has the same nodes with other parameters.
   bool replace(CUgraph graph) noexcept {
     CUgraphExecUpdateResultInfo info{};
@@ -72,15 +78,16 @@ std::unique_ptr<Graph> CudaStream::end_capture(std::unique_ptr<Graph> former) {
   CUgraph graph = nullptr;
   const CUresult result = driver_.cuStreamEndCapture(stream_, &graph);
   if (result != CUDA_SUCCESS || graph == nullptr) return nullptr;
-  if (former != nullptr && static_cast<CudaGraph&>(*former).replace(graph)) {
-    driver_.cuGraphDestroy(graph);
-    return former;
+  CUresult made = CUDA_SUCCESS;
+  if (former == nullptr || !static_cast<CudaGraph&>(*former).replace(graph)) {
+    CUgraphExec executable = nullptr;
+    made = driver_.cuGraphInstantiate(&executable, graph, 0);
+    if (made == CUDA_SUCCESS) former = std::make_unique<CudaGraph>(driver_, context_, stream_, executable);
   }
-  CUgraphExec executable = nullptr;
-  const CUresult made = driver_.cuGraphInstantiate(&executable, graph, 0);
   driver_.cuGraphDestroy(graph);
   driver_.check(made, "make a graph");
-  return std::make_unique<CudaGraph>(driver_, context_, stream_, executable);
+  static_cast<CudaGraph&>(*former).upload();
+  return former;
 }
 
 double CudaStream::elapsed_us(uint32_t from, uint32_t to) {
