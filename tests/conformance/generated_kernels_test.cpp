@@ -82,14 +82,16 @@ const GeneratingSolver kOnHost = {
     .max_columns = 200,
     .max_depth = 1500,
     .depth_multiple = 1};
-const GeneratingSolver kOnGpu = {.id = "jit_cuda.gemm",
-                                 .device = "cuda:0",
-                                 .kinds = {"dtype=bf16", "dtype=bf16 bias=1", "dtype=fp16 outdtype=fp32 bias=1",
-                                           "dtype=fp16", "dtype=fp32 bias=1", "dtype=bf16 outdtype=fp32"},
-                                 .max_rows = 300,
-                                 .max_columns = 1200,
-                                 .max_depth = 9000,
-                                 .depth_multiple = 8};
+const GeneratingSolver kOnGpu = {
+    .id = "jit_cuda.gemm",
+    .device = "cuda:0",
+    .kinds = {"dtype=bf16", "dtype=bf16 bias=1", "dtype=fp16 outdtype=fp32 bias=1", "dtype=fp16", "dtype=fp32 bias=1",
+              "dtype=bf16 outdtype=fp32", "dtype=bf16 bias=1 bpreshuffle=1", "dtype=fp16 bpreshuffle=1",
+              "dtype=fp32 bpreshuffle=1"},
+    .max_rows = 300,
+    .max_columns = 1200,
+    .max_depth = 9000,
+    .depth_multiple = 8};
 
 class GeneratedKernels : public testing::TestWithParam<GeneratingSolver> {
  protected:

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "core/candidate.h"
 
 namespace attune::jit_cuda {
 namespace {
@@ -47,6 +48,12 @@ GemmConfig GemmConfig::of(const Config& config) {
   one.kernel = named<Kernel>(kKernels, config.text("kernel"));
   for (const Number& number : numbers_of(one.kernel)) one.*number.member = config.integer(number.name);
   if (one.split_k > 1) one.reduction = named<Reduction>(kReductions, config.text("reduce"));
+  if (config.has(kLayoutParameter)) {
+    one.packed = config.text(kLayoutParameter) == kPackedLayout;
+    if (!one.packed)
+      fail(ErrorCode::invalid_input, "jit_cuda.gemm reads no weights in the layout '{}'",
+           config.text(kLayoutParameter));
+  }
   return one;
 }
 
@@ -54,6 +61,7 @@ Config GemmConfig::text() const {
   std::vector<std::pair<std::string, Value>> values = {{"kernel", name_of(kKernels, kernel)}};
   for (const Number& number : numbers_of(kernel)) values.emplace_back(number.name, this->*number.member);
   if (split_k > 1) values.emplace_back("reduce", name_of(kReductions, reduction));
+  if (packed) values.emplace_back(kLayoutParameter, kPackedLayout);
   return Config(std::move(values));
 }
 

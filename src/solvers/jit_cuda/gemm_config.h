@@ -19,6 +19,9 @@ inline constexpr std::string_view kKernels[] = {"dot", "stream", "tile"};
 enum class Reduction : uint8_t { block, launch };
 inline constexpr std::string_view kReductions[] = {"block", "launch"};
 
+/// The layout of packed weights, the parameter `b_layout` of configs that read them (attune/tensor.h).
+inline constexpr const char* kPackedLayout = "cuda.k64.v1";
+
 /// A config as numbers; README.md has the parameters. Those of other kernels are 0. A value.
 struct GemmConfig {
   Kernel kernel = Kernel::tile;
@@ -27,6 +30,7 @@ struct GemmConfig {
   int64_t group_m = 0;                                                                  ///< tile
   int64_t split_k = 1;
   Reduction reduction = Reduction::block;  ///< Where split_k > 1.
+  bool packed = false;                     ///< The weights are packed in the layout kPackedLayout.
 
   /// Throws invalid_input and not_found for a config that lacks a parameter, and for a value of another type or name.
   static GemmConfig of(const Config& config);

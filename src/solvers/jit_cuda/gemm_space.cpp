@@ -82,6 +82,8 @@ bool has_offered_values(const GemmConfig& config, const GemmShape&, const Device
 
 constexpr GemmRule kRules[] = {
     {"values", has_offered_values, "a value of a parameter is not offered"},
+    {"layout", [](const GemmConfig& c, const GemmShape& s, const DeviceInfo&) { return !c.packed || s.packed; },
+     "the weights are not packed ahead"},
     {"type",
      [](const GemmConfig& c, const GemmShape& s, const DeviceInfo&) {
        return c.kernel == Kernel::dot || s.in != DType::fp32;
@@ -186,6 +188,16 @@ constexpr GemmRule kRules[] = {
      "most multiprocessors would have nothing to do"},
 };
 
+/// Calls `add` with the config for each layout that the weights may have, packed first. A kernel that reads them plain
+/// competes with those of packed ones, so that packing has to pay.
+template <typename Add>
+void for_each_layout(const GemmShape& shape, GemmConfig config, const Add& add) {
+  config.packed = true;
+  if (shape.packed) add(config);
+  config.packed = false;
+  add(config);
+}
+
 /// Calls `add` with each config of the offered values.
 template <typename Add>
 void for_each(const GemmShape& shape, const Add& add) {
@@ -193,9 +205,9 @@ void for_each(const GemmShape& shape, const Add& add) {
     for (const int64_t parts : kParts) {
       config.split_k = parts;
       config.reduction = Reduction::block;
-      add(config);
+      for_each_layout(shape, config, add);
       config.reduction = Reduction::launch;
-      if (parts > 1) add(config);
+      if (parts > 1) for_each_layout(shape, config, add);
     }
   };
   for (const Kernel kernel : {Kernel::dot, Kernel::stream}) {
@@ -248,9 +260,11 @@ class Starts {
  public:
   Starts(const GemmShape& shape, const DeviceInfo& device) : shape_(shape), device_(device) {}
   void add(const GemmConfig& config) {
-    const GemmConfig one = with_parts(config, shape_, device_);
-    if (broken_rule(one, shape_, device_) == nullptr && std::ranges::find(found_, one) == found_.end())
-      found_.push_back(one);
+    const GemmConfig divided = with_parts(config, shape_, device_);
+    for_each_layout(shape_, divided, [&](const GemmConfig& one) {
+      if (broken_rule(one, shape_, device_) == nullptr && std::ranges::find(found_, one) == found_.end())
+        found_.push_back(one);
+    });
   }
   /// With as many warps along K as leave each something to read.
   void add_rows(Kernel kernel, int64_t rows, int64_t columns, int64_t warps, int64_t depth_warps, int64_t unroll) {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "core/candidate.h"
 
 namespace attune::jit_cuda {
 namespace {
@@ -18,6 +19,11 @@ DeviceInfo gpu_for_test(int64_t units = 132, int64_t shared_bytes = 232448) {
 
 GemmShape shape_for_test(int64_t m, int64_t n, int64_t k, DType type = DType::bf16) {
   return {.m = m, .n = n, .k = k, .in = type, .out = type};
+}
+
+GemmShape packed(GemmShape shape) {
+  shape.packed = true;
+  return shape;
 }
 
 const GemmShape kShapesForTest[] = {shape_for_test(1, 1024, 4096),
@@ -35,9 +41,15 @@ const GemmShape kShapesForTest[] = {shape_for_test(1, 1024, 4096),
                                     shape_for_test(21, 70, 300, DType::fp16),
                                     shape_for_test(1, 31, 9, DType::fp16),
                                     shape_for_test(64, 64, 1, DType::fp32),
-                                    shape_for_test(1, 1, 1, DType::fp32)};
+                                    shape_for_test(1, 1, 1, DType::fp32),
+                                    packed(shape_for_test(1, 1024, 4096)),
+                                    packed(shape_for_test(16, 8192, 28672)),
+                                    packed(shape_for_test(333, 4099, 2057)),
+                                    packed(shape_for_test(7, 33, 65, DType::fp32))};
 
-std::string text_of(const GemmShape& shape) { return fmt::format("{}x{}x{}", shape.m, shape.n, shape.k); }
+std::string text_of(const GemmShape& shape) {
+  return fmt::format("{}x{}x{}{}", shape.m, shape.n, shape.k, shape.packed ? " packed" : "");
+}
 
 TEST(JitCudaSpace, EveryStartIsOfTheSpaceAndThereIsOne) {
   for (const DeviceInfo& device : {gpu_for_test(), gpu_for_test(16, 101376)}) {
@@ -55,15 +67,34 @@ TEST(JitCudaSpace, HasHundredsOfConfigsAndNotMoreThanASearchCanList) {
   for (const GemmShape& shape : kShapesForTest) {
     const uint64_t size = gemm_space(shape, gpu_for_test()).size();
     EXPECT_GT(size, 0u) << text_of(shape);
-    EXPECT_LT(size, 8000u) << text_of(shape);
+    EXPECT_LT(size, shape.packed ? 16000u : 8000u) << text_of(shape);
     if (shape.n >= 512 && shape.k >= 512) {
       EXPECT_GT(size, 200u) << text_of(shape);
     }
   }
 }
 
+/// Weights that are packed ahead may be read plain, too, so that packing has to pay; others are never packed.
+TEST(JitCudaSpace, EachConfigIsOfferedForPackedWeightsAndForPlainOnes) {
+  for (const GemmShape& shape : {shape_for_test(1, 1024, 4096), shape_for_test(16, 2048, 2049),
+                                 shape_for_test(100, 300, 1000), shape_for_test(7, 33, 65, DType::fp32)}) {
+    const SearchSpace plain = gemm_space(shape, gpu_for_test()), both = gemm_space(packed(shape), gpu_for_test());
+    EXPECT_EQ(both.size(), 2 * plain.size()) << text_of(shape);
+    for (uint64_t i = 0; i < plain.size(); i += 5) {
+      GemmConfig config = GemmConfig::of(plain.at(i));
+      EXPECT_FALSE(config.packed);
+      EXPECT_TRUE(both.index_of(config.text()).has_value());
+      config.packed = true;
+      EXPECT_TRUE(both.index_of(config.text()).has_value());
+      EXPECT_EQ(layout_of(config.text()), "cuda.k64.v1");
+    }
+    EXPECT_TRUE(gemm_starts(packed(shape), gpu_for_test()).front().packed);
+  }
+}
+
 TEST(JitCudaSpace, ATextIsReadBackAsTheSameConfig) {
-  for (const GemmShape& shape : {shape_for_test(3, 512, 1024), shape_for_test(100, 300, 1000)}) {
+  for (const GemmShape& shape :
+       {shape_for_test(3, 512, 1024), shape_for_test(100, 300, 1000), packed(shape_for_test(9, 512, 1000))}) {
     const SearchSpace space = gemm_space(shape, gpu_for_test());
     for (uint64_t i = 0; i < space.size(); i += 7) {
       const Config config = space.at(i);
@@ -75,6 +106,9 @@ TEST(JitCudaSpace, ATextIsReadBackAsTheSameConfig) {
 TEST(JitCudaSpace, RefusesATextThatLacksAParameterOrHasAnUnknownKernel) {
   EXPECT_THROW(GemmConfig::of(Config::parse("kernel=tile;block_m=16")), Error);
   EXPECT_THROW(GemmConfig::of(Config::parse("kernel=wgmma")), Error);
+  EXPECT_THROW(GemmConfig::of(Config::parse("b_layout=host.k16.v1;kernel=dot;rows=1;columns=1;warps=4;depth_warps=1;"
+                                            "unroll=1;split_k=1")),
+               Error);
   EXPECT_THROW(GemmConfig::of(
                    Config::parse("kernel=dot;rows=1;columns=1;warps=4;depth_warps=1;unroll=1;split_k=2;reduce=atomic")),
                Error);
@@ -114,7 +148,14 @@ TEST(JitCudaSpace, EveryRuleExcludesWhatNoOtherDoes) {
     };
     for (const int64_t rows : values)
       for (const int64_t columns : values)
-        for (const int64_t warps : {1, 2, 4, 8})
+        for (const int64_t warps : {1, 2, 4, 8}) {
+          look({.kernel = Kernel::dot,
+                .rows = rows,
+                .columns = columns,
+                .warps = warps,
+                .depth_warps = 1,
+                .unroll = 1,
+                .packed = true});
           for (const int64_t depth : {1, 2, 4, 8})
             for (const int64_t parts : {1, 16})
               for (const int64_t more : {1, 2, 8}) {
@@ -141,6 +182,7 @@ TEST(JitCudaSpace, EveryRuleExcludesWhatNoOtherDoes) {
                       .group_m = more == 1 ? 1 : 8,
                       .split_k = parts});
               }
+        }
   }
   for (const GemmRule& rule : gemm_rules()) EXPECT_TRUE(alone.contains(rule.id)) << rule.id << " decides nothing";
 }

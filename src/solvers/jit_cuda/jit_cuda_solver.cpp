@@ -22,7 +22,7 @@ namespace {
 
 using namespace jit_cuda;
 
-constexpr std::string_view kId = "jit_cuda.gemm", kVersion = "1";
+constexpr std::string_view kId = "jit_cuda.gemm", kVersion = "2";
 constexpr int kLeastCapability = 80;     // The first with cp.async and products of bf16.
 constexpr int64_t kMaxExtent = 1 << 30;  // Of M, N and K: kernels count in 32 bits.
 constexpr uint32_t kSumThreads = 256, kMaxSumBlocks = 1024;
@@ -170,7 +170,6 @@ class JitCudaSolver final : public Solver, public StaticSpace {
     if (compute_capability(device.gfx) < kLeastCapability) return Support::no("needs compute capability 8.0 or later");
     if (problem.integer_or("scale_ab", 0)) return Support::no("does not support scales");
     const auto shape = GemmShape::of(problem);
-    if (shape.packed) return Support::no("has no packed weights");
     if (shape.trans_a || shape.b_is_kn) return Support::no("takes x and weights that lie along K only");
     if (std::max({shape.m, shape.n, shape.k}) > kMaxExtent) return Support::no("counts in 32 bits");
     const Support epilogue = supports_epilogue(shape, {});

@@ -4,8 +4,9 @@
 namespace attune::jit_cuda {
 
 /// What a launch tells a kernel of this folder. The text of each kernel begins with this header, so it includes none.
-/// C = A·Bᵀ (+ bias), row-major, A m×k, B n×k, all at multiples of 16 bytes. A block computes one tile of C over one
-/// part of k; parts are multiples of what the kernel reads at a time, the last one may be shorter, none is empty.
+/// C = A·Bᵀ (+ bias), row-major, A m×k, B n×k or packed, all at multiples of 16 bytes. A block computes one tile of C
+/// over one part of k; parts are multiples of what the kernel reads at a time, the last one may be shorter, none is
+/// empty.
 struct KernelArguments {
   const void* a;
   const void* b;

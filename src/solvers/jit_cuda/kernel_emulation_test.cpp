@@ -8,7 +8,9 @@
 #include <numeric>
 #include <random>
 
+#include "attune/tensor.h"
 #include "solvers/jit_cuda/emulated_gpu.h"
+#include "solvers/jit_cuda/gemm_config.h"
 #include "solvers/jit_cuda/kernel_arguments.h"
 
 #pragma GCC diagnostic push
@@ -18,7 +20,7 @@
 namespace attune::emulated_gpu::dot_bf16 {
 using jit_cuda::KernelArguments;
 constexpr int kIn = 1, kOut = 1, kRows = 4, kColumns = 2, kWarps = 2, kDepthWarps = 2, kUnroll = 2;
-constexpr bool kIsShifted = false, kIsSplit = true, kIsMatrix = false;
+constexpr bool kIsShifted = false, kIsPacked = false, kIsSplit = true, kIsMatrix = false;
 #define attune_product dot_bf16_product
 #define attune_sum_parts dot_bf16_sums
 #include "solvers/jit_cuda/rows.cu"
@@ -30,7 +32,7 @@ constexpr bool kIsShifted = false, kIsSplit = true, kIsMatrix = false;
 namespace attune::emulated_gpu::dot_fp32_shifted {
 using jit_cuda::KernelArguments;
 constexpr int kIn = 0, kOut = 0, kRows = 2, kColumns = 4, kWarps = 1, kDepthWarps = 4, kUnroll = 1;
-constexpr bool kIsShifted = true, kIsSplit = false, kIsMatrix = false;
+constexpr bool kIsShifted = true, kIsPacked = false, kIsSplit = false, kIsMatrix = false;
 #define attune_product dot_fp32_product
 #define attune_sum_parts dot_fp32_sums
 #include "solvers/jit_cuda/rows.cu"
@@ -42,7 +44,7 @@ constexpr bool kIsShifted = true, kIsSplit = false, kIsMatrix = false;
 namespace attune::emulated_gpu::stream_bf16_shifted {
 using jit_cuda::KernelArguments;
 constexpr int kIn = 1, kOut = 0, kRows = 16, kColumns = 16, kWarps = 2, kDepthWarps = 2, kUnroll = 2;
-constexpr bool kIsShifted = true, kIsSplit = true, kIsMatrix = true;
+constexpr bool kIsShifted = true, kIsPacked = false, kIsSplit = true, kIsMatrix = true;
 #define attune_product stream_bf16_product
 #define attune_sum_parts stream_bf16_sums
 #include "solvers/jit_cuda/rows.cu"
@@ -54,7 +56,7 @@ constexpr bool kIsShifted = true, kIsSplit = true, kIsMatrix = true;
 namespace attune::emulated_gpu::tile_fp16 {
 using jit_cuda::KernelArguments;
 constexpr int kIn = 2, kOut = 2, kBlockM = 32, kBlockN = 64, kBlockK = 64, kStages = 3, kWarpsM = 1, kWarpsN = 2;
-constexpr bool kIsShifted = false, kIsSplit = true;
+constexpr bool kIsShifted = false, kIsPacked = false, kIsSplit = true;
 #define attune_product tile_fp16_product
 #define attune_sum_parts tile_fp16_sums
 #include "solvers/jit_cuda/rows.cu"
@@ -66,7 +68,7 @@ constexpr bool kIsShifted = false, kIsSplit = true;
 namespace attune::emulated_gpu::tile_bf16_shifted {
 using jit_cuda::KernelArguments;
 constexpr int kIn = 1, kOut = 1, kBlockM = 32, kBlockN = 32, kBlockK = 32, kStages = 2, kWarpsM = 2, kWarpsN = 1;
-constexpr bool kIsShifted = true, kIsSplit = false;
+constexpr bool kIsShifted = true, kIsPacked = false, kIsSplit = false;
 #define attune_product tile_bf16_product
 #define attune_sum_parts tile_bf16_sums
 #include "solvers/jit_cuda/rows.cu"
@@ -75,11 +77,59 @@ constexpr bool kIsShifted = true, kIsSplit = false;
 #undef attune_sum_parts
 }  // namespace attune::emulated_gpu::tile_bf16_shifted
 
+namespace attune::emulated_gpu::dot_fp32_packed {
+using jit_cuda::KernelArguments;
+constexpr int kIn = 0, kOut = 0, kRows = 2, kColumns = 4, kWarps = 1, kDepthWarps = 4, kUnroll = 1;
+constexpr bool kIsShifted = true, kIsPacked = true, kIsSplit = false, kIsMatrix = false;
+#define attune_product dot_fp32_packed_product
+#define attune_sum_parts dot_fp32_packed_sums
+#include "solvers/jit_cuda/rows.cu"
+#include "solvers/jit_cuda/stream_kernel.cu"
+#undef attune_product
+#undef attune_sum_parts
+}  // namespace attune::emulated_gpu::dot_fp32_packed
+
+namespace attune::emulated_gpu::stream_fp16_packed {
+using jit_cuda::KernelArguments;
+constexpr int kIn = 2, kOut = 2, kRows = 8, kColumns = 32, kWarps = 1, kDepthWarps = 2, kUnroll = 4;
+constexpr bool kIsShifted = true, kIsPacked = true, kIsSplit = true, kIsMatrix = true;
+#define attune_product stream_fp16_packed_product
+#define attune_sum_parts stream_fp16_packed_sums
+#include "solvers/jit_cuda/rows.cu"
+#include "solvers/jit_cuda/stream_kernel.cu"
+#undef attune_product
+#undef attune_sum_parts
+}  // namespace attune::emulated_gpu::stream_fp16_packed
+
+namespace attune::emulated_gpu::tile_bf16_packed {
+using jit_cuda::KernelArguments;
+constexpr int kIn = 1, kOut = 0, kBlockM = 16, kBlockN = 64, kBlockK = 64, kStages = 3, kWarpsM = 1, kWarpsN = 2;
+constexpr bool kIsShifted = false, kIsPacked = true, kIsSplit = true;
+#define attune_product tile_bf16_packed_product
+#define attune_sum_parts tile_bf16_packed_sums
+#include "solvers/jit_cuda/rows.cu"
+#include "solvers/jit_cuda/tile_kernel.cu"
+#undef attune_product
+#undef attune_sum_parts
+}  // namespace attune::emulated_gpu::tile_bf16_packed
+
+namespace attune::emulated_gpu::tile_packed_shifted {
+using jit_cuda::KernelArguments;
+constexpr int kIn = 1, kOut = 1, kBlockM = 32, kBlockN = 32, kBlockK = 32, kStages = 2, kWarpsM = 2, kWarpsN = 1;
+constexpr bool kIsShifted = true, kIsPacked = true, kIsSplit = false;
+#define attune_product tile_packed_shifted_product
+#define attune_sum_parts tile_packed_shifted_sums
+#include "solvers/jit_cuda/rows.cu"
+#include "solvers/jit_cuda/tile_kernel.cu"
+#undef attune_product
+#undef attune_sum_parts
+}  // namespace attune::emulated_gpu::tile_packed_shifted
+
 // What the emulated GPU must find out: texts that leave out what orders a GPU's threads.
 namespace attune::emulated_gpu::tile_without_waits {
 using jit_cuda::KernelArguments;
 constexpr int kIn = 2, kOut = 2, kBlockM = 32, kBlockN = 64, kBlockK = 64, kStages = 3, kWarpsM = 1, kWarpsN = 2;
-constexpr bool kIsShifted = false, kIsSplit = true;
+constexpr bool kIsShifted = false, kIsPacked = false, kIsSplit = true;
 #define attune_product tile_without_waits_product
 #define attune_sum_parts tile_without_waits_sums
 template <int kLeft>
@@ -95,7 +145,7 @@ void no_wait() {}
 namespace attune::emulated_gpu::tile_without_barriers {
 using jit_cuda::KernelArguments;
 constexpr int kIn = 2, kOut = 2, kBlockM = 32, kBlockN = 64, kBlockK = 64, kStages = 3, kWarpsM = 1, kWarpsN = 2;
-constexpr bool kIsShifted = false, kIsSplit = true;
+constexpr bool kIsShifted = false, kIsPacked = false, kIsSplit = true;
 #define attune_product tile_without_barriers_product
 #define attune_sum_parts tile_without_barriers_sums
 #undef __syncthreads
@@ -111,7 +161,7 @@ constexpr bool kIsShifted = false, kIsSplit = true;
 namespace attune::emulated_gpu::tile_with_a_race {
 using jit_cuda::KernelArguments;
 constexpr int kIn = 2, kOut = 2, kBlockM = 32, kBlockN = 64, kBlockK = 64, kStages = 3, kWarpsM = 1, kWarpsN = 2;
-constexpr bool kIsShifted = false, kIsSplit = true;
+constexpr bool kIsShifted = false, kIsPacked = false, kIsSplit = true;
 #define attune_product tile_with_a_race_product
 #define attune_sum_parts tile_with_a_race_sums
 #undef atomicAdd
@@ -153,6 +203,7 @@ struct EmulatedKernel {
   bool is_shifted, is_split;
   int rows, columns, k_multiple;
   size_t num_threads, shared_bytes;
+  bool is_packed = false;
 };
 
 struct EmulatedSizes {
@@ -189,7 +240,7 @@ class EmulatedProduct {
         sizes_(sizes),
         random_(seed),
         a_(filled(values_of_a_, sizes.m * sizes.k)),
-        b_(filled(values_of_b_, sizes.n * sizes.k)),
+        b_(kernel.is_packed ? packed_weights() : filled(values_of_b_, sizes.n * sizes.k)),
         bias_(filled(values_of_bias_, sizes.n)),
         c_(static_cast<size_t>(sizes.m) * sizes.n * bytes_of(kernel.out), 0xcc) {
     const int steps = (sizes.k + kernel.k_multiple - 1) / kernel.k_multiple;
@@ -242,6 +293,15 @@ class EmulatedProduct {
     Guarded memory(values.size() * bytes_of(kernel_.in), 0);
     from_float(kernel_.in, values, reinterpret_cast<std::byte*>(memory.data()));
     return memory;
+  }
+  Guarded packed_weights() {
+    Guarded plain = filled(values_of_b_, sizes_.n * sizes_.k);
+    const Layout layout{jit_cuda::kPackedLayout};
+    const TensorSpec spec{.dtype = kernel_.in, .shape = {sizes_.n, sizes_.k}};
+    Guarded packed(packed_bytes(layout, spec), 0);
+    pack(layout, spec, {reinterpret_cast<const std::byte*>(plain.data()), spec.bytes()},
+         {reinterpret_cast<std::byte*>(packed.data()), packed_bytes(layout, spec)});
+    return packed;
   }
   double expected(int row, int column) const {
     double sum = values_of_bias_[static_cast<size_t>(column)];
@@ -379,6 +439,70 @@ TEST(JitCudaEmulation, TilesAreRightForRowsThatBeginAnywhere) {
              .k_multiple = 32,
              .num_threads = tile_bf16_shifted::kThreads,
              .shared_bytes = 2 * 64 * 64},
+            {{1, 1, 1, 1, 1}, {33, 35, 99, 1, 8}, {70, 31, 127, 1, 2}});
+}
+
+TEST(JitCudaEmulation, DotOfPackedWeightsIsRight) {
+  try_sizes({.product = dot_fp32_packed::dot_fp32_packed_product,
+             .sums = dot_fp32_packed::dot_fp32_packed_sums,
+             .in = DType::fp32,
+             .out = DType::fp32,
+             .is_shifted = true,
+             .is_split = false,
+             .rows = 2,
+             .columns = 4,
+             .k_multiple = 256,
+             .num_threads = dot_fp32_packed::kThreads,
+             .shared_bytes = stream_bytes(2, 4, 4),
+             .is_packed = true},
+            {{1, 1, 1, 1, 1}, {3, 13, 65, 1, 1}, {2, 6, 1027, 1, 1}});
+}
+
+TEST(JitCudaEmulation, StreamOfPackedWeightsIsRight) {
+  try_sizes({.product = stream_fp16_packed::stream_fp16_packed_product,
+             .sums = stream_fp16_packed::stream_fp16_packed_sums,
+             .in = DType::fp16,
+             .out = DType::fp16,
+             .is_shifted = true,
+             .is_split = true,
+             .rows = 8,
+             .columns = 32,
+             .k_multiple = 256,
+             .num_threads = stream_fp16_packed::kThreads,
+             .shared_bytes = stream_bytes(8, 32, 2),
+             .is_packed = true},
+            {{1, 1, 1, 1, 1}, {9, 37, 301, 2, 1}, {7, 75, 515, 2, 1}});
+}
+
+TEST(JitCudaEmulation, TilesOfPackedWeightsAreRight) {
+  try_sizes({.product = tile_bf16_packed::tile_bf16_packed_product,
+             .sums = tile_bf16_packed::tile_bf16_packed_sums,
+             .in = DType::bf16,
+             .out = DType::fp32,
+             .is_shifted = false,
+             .is_split = true,
+             .rows = 16,
+             .columns = 64,
+             .k_multiple = 64,
+             .num_threads = tile_bf16_packed::kThreads,
+             .shared_bytes = 3 * 80 * 128,
+             .is_packed = true},
+            {{1, 1, 8, 1, 1}, {33, 67, 72, 1, 1}, {17, 77, 296, 2, 8}});
+}
+
+TEST(JitCudaEmulation, TilesOfPackedWeightsAreRightForRowsThatBeginAnywhere) {
+  try_sizes({.product = tile_packed_shifted::tile_packed_shifted_product,
+             .sums = tile_packed_shifted::tile_packed_shifted_sums,
+             .in = DType::bf16,
+             .out = DType::bf16,
+             .is_shifted = true,
+             .is_split = false,
+             .rows = 32,
+             .columns = 32,
+             .k_multiple = 32,
+             .num_threads = tile_packed_shifted::kThreads,
+             .shared_bytes = 2 * 64 * 64,
+             .is_packed = true},
             {{1, 1, 1, 1, 1}, {33, 35, 99, 1, 8}, {70, 31, 127, 1, 2}});
 }
 

@@ -41,6 +41,7 @@ std::string constants_of(const GemmShape& shape, const GemmConfig& config) {
   number("kIn", number_of_type(shape.in));
   number("kOut", number_of_type(shape.out));
   flag("kIsShifted", has_shifted_rows(shape));
+  flag("kIsPacked", config.packed);
   flag("kIsSplit", config.split_k > 1);
   if (config.kernel == Kernel::tile) {
     number("kBlockM", config.block_m);

@@ -57,7 +57,9 @@ TEST_F(JitCudaText, CompilesForEveryTypeWithItsEntriesAndHardlyASpill) {
   for (const GemmShape& shape :
        {GemmShape{.m = 16, .n = 2304, .k = 16384, .in = DType::bf16, .out = DType::bf16},
         GemmShape{.m = 300, .n = 4099, .k = 2057, .in = DType::fp16, .out = DType::fp32, .bias = true},
-        GemmShape{.m = 7, .n = 500, .k = 4096, .in = DType::fp32, .out = DType::fp32}}) {
+        GemmShape{.m = 7, .n = 500, .k = 4096, .in = DType::fp32, .out = DType::fp32},
+        GemmShape{.m = 15, .n = 511, .k = 4001, .in = DType::bf16, .out = DType::bf16, .packed = true},
+        GemmShape{.m = 5, .n = 511, .k = 4001, .in = DType::fp32, .out = DType::fp32, .packed = true}}) {
     for (const GemmConfig& config : some_of(shape, count)) {
       const CompileTask task = gemm_task(shape, config, num_compiled % 4 == 3 ? "sm_80" : "sm_90");
       const LibraryOutput output = nvrtc_->library()->compile(task);
@@ -99,6 +101,16 @@ TEST(JitCudaTasks, DependOnTypesAndParametersAndNotOnSizes) {
   add(64, 512, 1025, 1);
   add(64, 512, 1031, 1);
   EXPECT_EQ(recipes.size(), 3u) << "with rows that are no multiples of 16 bytes";
+  for (const int64_t n : {64, 65}) {
+    const GemmConfig config = {
+        .kernel = Kernel::stream, .rows = 8, .columns = 16, .warps = 1, .depth_warps = 1, .unroll = 1};
+    for (const bool packed : {false, true}) {
+      GemmConfig one = config;
+      one.packed = packed;
+      recipes.insert(gemm_task({.m = 1, .n = n, .k = 1024, .packed = true}, one, "sm_90").recipe());
+    }
+  }
+  EXPECT_EQ(recipes.size(), 5u) << "with packed weights";
 }
 
 /// Rows name a version and a config, so a changed text would be a kernel that was never verified. golden_recipes.txt
@@ -111,7 +123,8 @@ TEST(JitCudaTasks, DoNotChangeWithoutANewVersion) {
   for (const char* config :
        {"kernel=dot;rows=2;columns=2;warps=1;depth_warps=4;unroll=4;split_k=1",
         "kernel=stream;rows=16;columns=32;warps=1;depth_warps=8;unroll=1;split_k=4;reduce=launch",
-        "kernel=tile;block_m=32;block_n=64;block_k=64;stages=6;m_warps=1;n_warps=4;group_m=8;split_k=1"}) {
+        "kernel=tile;block_m=32;block_n=64;block_k=64;stages=6;m_warps=1;n_warps=4;group_m=8;split_k=1",
+        "kernel=stream;rows=8;columns=32;warps=1;depth_warps=8;unroll=1;split_k=1;b_layout=cuda.k64.v1"}) {
     for (const int64_t k : {4096, 4097}) {
       for (const auto& [in, out] : {std::pair{DType::bf16, DType::bf16}, {DType::fp16, DType::fp32}}) {
         const GemmShape shape = {.m = 16, .n = 512, .k = k, .in = in, .out = out};

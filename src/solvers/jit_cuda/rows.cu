@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Vectors of 16 bytes of rows that begin anywhere, elements of C, and the sum of parts of k. Every kernel has this text
 // behind its constants: kIn and kOut (0: fp32, 1: bf16, 2: fp16), kIsShifted (rows are no multiples of 16 bytes),
-// kIsSplit (k has parts).
+// kIsPacked (B is packed as cuda.k64.v1), kIsSplit (k has parts).
 constexpr int kElementBytes = kIn == 0 ? 4 : 2;
 constexpr int kVector = 16 / kElementBytes;  // Elements of 16 bytes.
 constexpr int kWarp = 32;
@@ -69,6 +69,24 @@ static __device__ Vector vector_at(const void* matrix, int row, int length, int 
     }
     return vector;
   }
+}
+
+// Elements between two rows of B that are 8 apart, in eighths: k, or in cuda.k64.v1 k with its padding.
+static __device__ int length_of_b(int k) { return kIsPacked ? (k + 63) / 64 * 64 : k; }
+
+// Where an element of B is. Packed, rows are panels of 8 in blocks of 32 along k.
+static __device__ long long place_in_b(int row, int length, int k) {
+  const long long first = static_cast<long long>(kIsPacked ? row / 8 * 8 : row) * length;
+  return first + (kIsPacked ? k / 32 * 256 + row % 8 * 32 + k % 32 : k);
+}
+
+// vector_at() of B. Packed vectors are whole: they have zeros behind the last element.
+template <bool kOnce>
+static __device__ Vector vector_of_b(const KernelArguments& product, int row, int k, int end) {
+  if constexpr (!kIsPacked) return vector_at<kOnce>(product.b, row, product.k, k, end);
+  const char* const address =
+      static_cast<const char*>(product.b) + place_in_b(row, length_of_b(product.k), k) * kElementBytes;
+  return vector_of(kOnce ? load_once(address, k < end) : load_again(address, k < end));
 }
 
 // A row or column of C that exists: what is computed for others is not stored.

@@ -27,18 +27,19 @@ static __device__ Move move_of_thread() {
   return {static_cast<int>(threadIdx.x) / kRowVectors, static_cast<int>(threadIdx.x) % kRowVectors};
 }
 
-template <int kMoves, int kRows>
+template <bool kIsB, int kMoves, int kRows>
 static __device__ void begin_fill(const void* matrix, int first_row, int num_rows, int length, int k0, int end,
                                   unsigned char* stage) {
   const Move move = move_of_thread();
   const int k = k0 + move.vector * kVector, row = first_row + move.row;
-  const char* const from =
-      static_cast<const char*>(matrix) + (static_cast<long long>(row) * length + k) * kElementBytes;
+  const long long first = kIsB ? place_in_b(row, length, k) : static_cast<long long>(row) * length + k;
+  const char* const from = static_cast<const char*>(matrix) + first * kElementBytes;
   unsigned char* const to = stage + place(move.row, move.vector);
   ATTUNE_UNROLL
   for (int i = 0; i < kMoves; ++i) {
     if (kRows % kRowStep != 0 && move.row + i * kRowStep >= kRows) break;
-    const bool is_there = k < end && row + i * kRowStep < num_rows;
+    // Packed, a stage is whole: k is padded to the longest.
+    const bool is_there = ((kIsB && kIsPacked) || k < end) && row + i * kRowStep < num_rows;
     const long long at = static_cast<long long>(i) * kRowStep * length * kElementBytes;
     copy_later(to + i * kRowStep * kRowBytes, is_there ? from + at : matrix, is_there ? 16 : 0);
   }
@@ -46,9 +47,9 @@ static __device__ void begin_fill(const void* matrix, int first_row, int num_row
 
 static __device__ void begin_fill(const KernelArguments& product, const Tile& tile, int stage, int k0) {
   unsigned char* const to = shared_memory() + stage * kStageBytes;
-  begin_fill<kMovesA, kBlockM>(product.a, tile.first_row, product.m, product.k, k0, tile.end, to);
-  begin_fill<kMovesB, kBlockN>(product.b, tile.first_column, product.n, product.k, k0, tile.end,
-                               to + kBlockM * kRowBytes);
+  begin_fill<false, kMovesA, kBlockM>(product.a, tile.first_row, product.m, product.k, k0, tile.end, to);
+  begin_fill<true, kMovesB, kBlockN>(product.b, tile.first_column, product.n, length_of_b(product.k), k0, tile.end,
+                                     to + kBlockM * kRowBytes);
 }
 
 // Rows that begin anywhere pass through registers.
@@ -64,8 +65,8 @@ static __device__ void load(const KernelArguments& product, const Tile& tile, in
                                   tile.end);
   ATTUNE_UNROLL
   for (int i = 0; i < kMovesB; ++i)
-    moved.b[i] = vector_at<false>(product.b, within(tile.first_column + move.row + i * kRowStep, product.n), product.k,
-                                  k, tile.end);
+    moved.b[i] =
+        vector_of_b<false>(product, within(tile.first_column + move.row + i * kRowStep, product.n), k, tile.end);
 }
 template <int kMoves, int kRows>
 static __device__ void write(const Vector (&vectors)[kMoves], unsigned char* stage) {
