@@ -10,6 +10,7 @@ H200 = {"id": "cuda:0", "kind": "cuda", "gfx": "sm_90", "cu_num": 132, "model": 
         "cache_bytes": 62914560, "facts": {"num_units": 132, "l2_bytes": 62914560, "shared_bytes": 232448}}
 PACKED = "b_layout=cuda.k64.v1;columns=32;depth_warps=8;kernel=stream;rows=8;split_k=1;unroll=1;warps=1"
 STREAM = "columns=16;depth_warps=8;kernel=stream;reduce=block;rows=8;split_k=4;unroll=4;warps=1"
+SHARES = "block_k=64;block_m=64;block_n=64;blocks=264;group_m=8;kernel=tile;m_warps=2;n_warps=2;stages=2"
 WIDE = "block_k=64;block_m=64;block_n=64;group_m=8;kernel=tile;m_warps=2;n_warps=2;split_k=1;stages=2"
 
 
@@ -42,6 +43,11 @@ class CudaKernels(story.Story):
         built, kernels = self.build((8, 64, 4096, PACKED), (5, 63, 4104, PACKED))
         self.assertIn("2 of 2 rows with generated kernels: 1 file", built.stdout, built.stderr)
         self.assertEqual(len(kernels), 1, kernels)
+
+    def test_of_stream_k_are_compiled_from_their_names(self):
+        built, kernels = self.build((333, 4099, 2057, SHARES), (333, 4099, 2049, SHARES), (333, 4099, 2057, WIDE))
+        self.assertIn("3 of 3 rows with generated kernels: 2 files", built.stdout, built.stderr)
+        self.assertEqual(len(kernels), 2, kernels)
 
     def test_are_not_compiled_for_a_config_that_a_rule_excludes(self):
         built, kernels = self.build((8, 64, 4096, STREAM.replace("rows=8", "rows=16")))

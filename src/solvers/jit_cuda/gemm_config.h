@@ -29,6 +29,7 @@ struct GemmConfig {
   int64_t block_m = 0, block_n = 0, block_k = 0, stages = 0, m_warps = 0, n_warps = 0;  ///< tile
   int64_t group_m = 0;                                                                  ///< tile
   int64_t split_k = 1;
+  int64_t blocks = 0;                      ///< tile: blocks that share the steps of all tiles (stream-K); 0: it is not.
   Reduction reduction = Reduction::block;  ///< Where split_k > 1.
   bool packed = false;                     ///< The weights are packed in the layout kPackedLayout.
 
@@ -41,6 +42,10 @@ struct GemmConfig {
   int64_t tile_columns() const noexcept { return kernel == Kernel::tile ? block_n : columns * warps; }
   int64_t num_threads() const noexcept {
     return 32 * (kernel == Kernel::tile ? m_warps * n_warps : warps * depth_warps);
+  }
+  /// Elements of k between two tests of `tile`'s loop, summed over all tiles of a product.
+  int64_t num_steps(const GemmShape& shape) const noexcept {
+    return num_pieces(shape.m, tile_rows()) * num_pieces(shape.n, tile_columns()) * num_pieces(shape.k, k_multiple());
   }
   /// Shared memory of a block.
   int64_t shared_bytes() const noexcept;

@@ -92,6 +92,59 @@ TEST(JitCudaSpace, EachConfigIsOfferedForPackedWeightsAndForPlainOnes) {
   }
 }
 
+/// Tiles of 128×128 for 132 multiprocessors: a wave and one tile more, and exactly one wave.
+TEST(JitCudaSpace, StepsAreSharedWhereWholeTilesLeaveMultiprocessorsIdle) {
+  const GemmConfig shares = {.block_m = 128,
+                             .block_n = 128,
+                             .block_k = 64,
+                             .stages = 3,
+                             .m_warps = 2,
+                             .n_warps = 4,
+                             .group_m = 8,
+                             .blocks = 132};
+  EXPECT_EQ(shares.text().key(),
+            "block_k=64;block_m=128;block_n=128;blocks=132;group_m=8;kernel=tile;m_warps=2;n_warps=4;stages=3");
+  EXPECT_EQ(GemmConfig::of(shares.text()), shares);
+  const auto reason = [&](const GemmShape& shape, GemmConfig config) {
+    const GemmRule* rule = broken_rule(config, shape, gpu_for_test());
+    return rule == nullptr ? std::string() : std::string(rule->id);
+  };
+  const GemmShape one_more = shape_for_test(128 * 7, 128 * 19, 4096), whole = shape_for_test(128 * 12, 128 * 11, 4096);
+  EXPECT_EQ(reason(one_more, shares), "");
+  EXPECT_TRUE(gemm_space(one_more, gpu_for_test()).index_of(shares.text()).has_value());
+  EXPECT_EQ(reason(whole, shares), "shares");
+  // 24 tiles of 6 steps are 69 elements of K for each block.
+  EXPECT_EQ(reason(shape_for_test(300, 1000, 384), shares), "shares");
+  GemmConfig other = shares;
+  other.blocks = 131;
+  EXPECT_EQ(reason(one_more, other), "values");
+  // A multiprocessor of 228 KiB holds the stages of two blocks of 96 KiB each, but not of 144 KiB.
+  other = {.block_m = 128,
+           .block_n = 64,
+           .block_k = 64,
+           .stages = 4,
+           .m_warps = 2,
+           .n_warps = 2,
+           .group_m = 8,
+           .blocks = 264};
+  EXPECT_EQ(reason(one_more, other), "");
+  other.stages = 6;
+  EXPECT_EQ(reason(one_more, other), "resident");
+  other = shares;
+  other.block_m = 32;
+  other.block_n = 64;
+  other.m_warps = 1;
+  EXPECT_EQ(reason(shape_for_test(500, 400, 4096), other), "shares") << "small tiles";
+  // Stages of what a block reads of one tile: 16 tiles of 64 steps for 132 blocks are 8 steps.
+  other = shares;
+  other.stages = 4;
+  EXPECT_EQ(reason(shape_for_test(512, 512, 4096), other), "");
+  other.stages = 6;
+  other.block_m = 64;
+  other.m_warps = 1;
+  EXPECT_EQ(reason(shape_for_test(128, 128, 8192), other), "stages");
+}
+
 TEST(JitCudaSpace, ATextIsReadBackAsTheSameConfig) {
   for (const GemmShape& shape :
        {shape_for_test(3, 512, 1024), shape_for_test(100, 300, 1000), packed(shape_for_test(9, 512, 1000))}) {
@@ -136,7 +189,7 @@ TEST(JitCudaSpace, EveryRuleExcludesWhatNoOtherDoes) {
   for (const GemmShape& shape :
        {shape_for_test(1, 70, 600), shape_for_test(24, 128, 7168), shape_for_test(200, 96, 333),
         shape_for_test(40, 64, 4096, DType::fp32), shape_for_test(512, 8192, 8192), shape_for_test(4, 1 << 30, 4096),
-        shape_for_test(14000, 4096, 3072)}) {
+        shape_for_test(14000, 4096, 3072), shape_for_test(900, 2432, 4096)}) {
     const auto look = [&](const GemmConfig& config) {
       std::string_view found;
       for (const GemmRule& rule : gemm_rules()) {
@@ -156,6 +209,16 @@ TEST(JitCudaSpace, EveryRuleExcludesWhatNoOtherDoes) {
                 .depth_warps = 1,
                 .unroll = 1,
                 .packed = true});
+          for (const int64_t blocks : {132, 264})
+            for (const int64_t stages : {2, 3, 6})
+              look({.block_m = rows,
+                    .block_n = columns * 2,
+                    .block_k = 64,
+                    .stages = stages,
+                    .m_warps = 2,
+                    .n_warps = warps,
+                    .group_m = 1,
+                    .blocks = blocks});
           for (const int64_t depth : {1, 2, 4, 8})
             for (const int64_t parts : {1, 16})
               for (const int64_t more : {1, 2, 8}) {

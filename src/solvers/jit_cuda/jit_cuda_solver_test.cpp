@@ -81,6 +81,20 @@ TEST_F(JitCudaGpu, ComputesEveryTypeWithItsFirstStarts) {
   }
 }
 
+TEST_F(JitCudaGpu, ComputesSharesOfAllTiles) {
+  for (const char* problem :
+       {"gemm_a16w16 m=300 n=1000 k=2048 dtype=bf16 bias=1", "gemm_a16w16 m=129 n=4099 k=2057 dtype=fp16",
+        "gemm_a16w16 m=900 n=2433 k=512 dtype=bf16 outdtype=fp32 bpreshuffle=1"}) {
+    size_t num_tried = 0;
+    for (const Config& config : jit_->backend().recommended(jit_->problem(problem))) {
+      if (!config.has("blocks")) continue;
+      EXPECT_THAT(jit_->wrong(problem, config.key()), IsEmpty());
+      ++num_tried;
+    }
+    EXPECT_GT(num_tried, 0u) << problem;
+  }
+}
+
 TEST_F(JitCudaGpu, RefusesAConfigThatARuleExcludes) {
   EXPECT_THAT(jit_->refusal("gemm_a16w16 m=1 n=64 k=64 dtype=bf16",
                             "kernel=dot;rows=8;columns=4;warps=2;depth_warps=1;unroll=1;split_k=1"),

@@ -131,7 +131,7 @@ static __device__ float sum_of_parts(const KernelArguments& product, int row, in
 // Stores an element of a tile, or its part's share of it.
 static __device__ void put(const KernelArguments& product, int part, int row, int column, float sum) {
   if constexpr (!kIsSplit) return store(product, row, column, sum);
-  product.sums[(static_cast<long long>(part) * product.m + row) * product.n + column] = sum;
+  __stcg(product.sums + (static_cast<long long>(part) * product.m + row) * product.n + column, sum);
 }
 
 // The same for two neighbouring elements, of which the second need not exist. Rows of an even length begin at multiples
@@ -142,7 +142,7 @@ static __device__ void put_pair(const KernelArguments& product, int part, int ro
     if (column + 1 < product.n) put(product, part, row, column + 1, sums.y);
   } else if constexpr (kIsSplit) {
     float* const to = product.sums + (static_cast<long long>(part) * product.m + row) * product.n + column;
-    *reinterpret_cast<float2*>(to) = sums;
+    __stcg(reinterpret_cast<float2*>(to), sums);
   } else {
     const unsigned low = narrowed(sums.x + bias_of(product, column));
     const unsigned high = narrowed(sums.y + bias_of(product, column + 1));
@@ -152,22 +152,30 @@ static __device__ void put_pair(const KernelArguments& product, int part, int ro
   }
 }
 
-// The last block of a tile adds the parts of all. `flag`: a word of shared memory. All threads of a block call it,
-// behind put().
+// Whether this block is the last of a tile's `num_parts`, whose sums it may read then. `flag`: a word of shared memory.
+// All threads of a block call it, behind the stores of their sums.
+static __device__ bool is_last(const KernelArguments& product, int tile, int num_parts, unsigned* flag) {
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    *flag = atomicAdd(product.counters + tile, 1u) == static_cast<unsigned>(num_parts) - 1;
+    if (*flag != 0) product.counters[tile] = 0;
+  }
+  __syncthreads();
+  if (*flag == 0) return false;
+  __threadfence();
+  return true;
+}
+
+// The last block of a tile adds the parts of all. All threads of a block call it, behind put().
 static __device__ void add_parts(const KernelArguments& product, int tile, int first_row, int num_rows,
                                  int first_column, int num_columns, unsigned* flag) {
   if (!kIsSplit || product.counters == nullptr) return;
-  __threadfence();
-  __syncthreads();
-  if (threadIdx.x == 0) *flag = atomicAdd(product.counters + tile, 1u) == static_cast<unsigned>(product.num_parts) - 1;
-  __syncthreads();
-  if (*flag == 0) return;
-  __threadfence();
+  if (!is_last(product, tile, product.num_parts, flag)) return;
   for (int i = static_cast<int>(threadIdx.x); i < num_rows * num_columns; i += static_cast<int>(blockDim.x)) {
     const int row = first_row + i / num_columns, column = first_column + i % num_columns;
     if (row < product.m && column < product.n) store(product, row, column, sum_of_parts(product, row, column));
   }
-  if (threadIdx.x == 0) product.counters[tile] = 0;
 }
 
 // The second launch.
