@@ -5,6 +5,7 @@
 #include <cstring>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "attune/tensor.h"
@@ -14,67 +15,78 @@
 namespace attune {
 namespace {
 
-constexpr int64_t kPanel = 16;     // Rows of the weights in a panel.
-constexpr int64_t kPairStep = 32;  // Elements of K in an AMX tile; layouts of pairs pad K to a multiple.
-constexpr int64_t kBlock = 64;     // Cells of a row moved at a time, so that panel and rows stay in the L1 cache.
+constexpr int64_t kBlockBytes = 256;  // Of a row, moved at a time, so that panel and rows stay in the L1 cache.
 
-/// A layout of panels of cells: [N/16][cells][16], where a cell is `elements` neighbours along K. K is padded to a
-/// multiple of `k_step`.
+/// A layout of panels of cells: [N/rows][cells][rows], where a cell is `elements` neighbours along K. N is padded to a
+/// multiple of `rows`, K to one of `k_step`.
 struct PanelOrder {
-  int64_t elements = 1, k_step = 1;
+  int64_t rows = 16, elements = 1, k_step = 1;
 };
 
 /// A matrix of weights in a PanelOrder, in bytes and cells.
 class PanelMatrix {
  public:
   PanelMatrix(const PanelOrder& order, const TensorSpec& spec)
-      : n_(spec.shape[0]),
+      : rows_(order.rows),
+        n_(spec.shape[0]),
         k_(spec.shape[1]),
         element_bytes_(bits(spec.dtype) / 8),
         elements_(order.elements),
         there_(k_ / order.elements),
         cells_((k_ + order.k_step - 1) / order.k_step * order.k_step / order.elements) {}
 
-  uint64_t bytes() const { return static_cast<uint64_t>(panels() * cells_ * kPanel * cell_bytes()); }
+  uint64_t bytes() const { return static_cast<uint64_t>(panels() * cells_ * rows_ * cell_bytes()); }
 
   void pack(const std::byte* plain, std::byte* packed) const {
-    if (cell_bytes() == 4)
-      pack_cells<4>(plain, packed);
-    else
-      pack_cells<2>(plain, packed);
+    with_cell_bytes([&](auto cell) { pack_cells<cell()>(plain, packed); });
     each_single([&](int64_t at, int64_t to) { std::memcpy(packed + to, plain + at, size(element_bytes_)); });
   }
 
   void unpack(const std::byte* packed, std::byte* plain) const {
-    if (cell_bytes() == 4)
-      unpack_cells<4>(packed, plain);
-    else
-      unpack_cells<2>(packed, plain);
+    with_cell_bytes([&](auto cell) { unpack_cells<cell()>(packed, plain); });
     each_single([&](int64_t at, int64_t to) { std::memcpy(plain + at, packed + to, size(element_bytes_)); });
   }
 
  private:
   static size_t size(int64_t bytes) { return static_cast<size_t>(bytes); }
-  int64_t panels() const { return (n_ + kPanel - 1) / kPanel; }
+  int64_t panels() const { return (n_ + rows_ - 1) / rows_; }
   int64_t cell_bytes() const { return elements_ * element_bytes_; }
   int64_t row_bytes() const { return k_ * element_bytes_; }
-  int64_t rows_of(int64_t panel) const { return std::min(kPanel, n_ - panel * kPanel); }
+  int64_t rows_of(int64_t panel) const { return std::min(rows_, n_ - panel * rows_); }
+
+  /// Calls `move` with the size of a cell as a constant, by which compilers turn memcpy into moves of registers.
+  template <typename Move>
+  void with_cell_bytes(Move move) const {
+    switch (cell_bytes()) {
+      case 2:
+        return move(std::integral_constant<int64_t, 2>());
+      case 4:
+        return move(std::integral_constant<int64_t, 4>());
+      case 64:
+        return move(std::integral_constant<int64_t, 64>());
+      case 128:
+        return move(std::integral_constant<int64_t, 128>());
+      default:
+        fail(ErrorCode::internal, "no layout has cells of {} bytes", cell_bytes());
+    }
+  }
 
   /// Calls visit(panel, begin, end) for blocks of complete cells.
   template <typename Visit>
   void each_block(Visit visit) const {
+    const int64_t block = std::max<int64_t>(kBlockBytes / cell_bytes(), 1);
     for (int64_t panel = 0; panel < panels(); ++panel) {
-      for (int64_t begin = 0; begin < there_; begin += kBlock) visit(panel, begin, std::min(begin + kBlock, there_));
+      for (int64_t begin = 0; begin < there_; begin += block) visit(panel, begin, std::min(begin + block, there_));
     }
   }
 
-  /// Calls visit(byte in the plain matrix, byte in the packed one) for elements of incomplete cells: the last of each
-  /// row if K is odd.
+  /// Calls visit(byte in the plain matrix, byte in the packed one) for elements of incomplete cells, which end each row
+  /// if K is no multiple of a cell's elements.
   template <typename Visit>
   void each_single(Visit visit) const {
     for (int64_t k = there_ * elements_; k < k_; ++k) {
       for (int64_t row = 0; row < n_; ++row) {
-        const int64_t cell = (row / kPanel * cells_ + there_) * kPanel + row % kPanel;
+        const int64_t cell = (row / rows_ * cells_ + there_) * rows_ + row % rows_;
         visit(row * row_bytes() + k * element_bytes_, cell * cell_bytes() + k % elements_ * element_bytes_);
       }
     }
@@ -84,34 +96,34 @@ class PanelMatrix {
   template <int64_t kBytes>
   void pack_cells(const std::byte* plain, std::byte* packed) const {
     each_block([&](int64_t panel, int64_t begin, int64_t end) {
-      const std::byte* from = plain + panel * kPanel * row_bytes();
-      std::byte* to = packed + panel * cells_ * kPanel * kBytes;
+      const std::byte* from = plain + panel * rows_ * row_bytes();
+      std::byte* to = packed + panel * cells_ * rows_ * kBytes;
       const int64_t rows = rows_of(panel), row_step = row_bytes();
       for (int64_t i = begin; i < end; ++i) {
         for (int64_t row = 0; row < rows; ++row)
-          std::memcpy(to + (i * kPanel + row) * kBytes, from + row * row_step + i * kBytes, kBytes);
-        std::memset(to + (i * kPanel + rows) * kBytes, 0, size((kPanel - rows) * kBytes));
+          std::memcpy(to + (i * rows_ + row) * kBytes, from + row * row_step + i * kBytes, kBytes);
+        std::memset(to + (i * rows_ + rows) * kBytes, 0, size((rows_ - rows) * kBytes));
       }
     });
     for (int64_t panel = 0; panel < panels(); ++panel) {
-      std::memset(packed + (panel * cells_ + there_) * kPanel * kBytes, 0, size((cells_ - there_) * kPanel * kBytes));
+      std::memset(packed + (panel * cells_ + there_) * rows_ * kBytes, 0, size((cells_ - there_) * rows_ * kBytes));
     }
   }
 
   template <int64_t kBytes>
   void unpack_cells(const std::byte* packed, std::byte* plain) const {
     each_block([&](int64_t panel, int64_t begin, int64_t end) {
-      const std::byte* from = packed + panel * cells_ * kPanel * kBytes;
-      std::byte* to = plain + panel * kPanel * row_bytes();
+      const std::byte* from = packed + panel * cells_ * rows_ * kBytes;
+      std::byte* to = plain + panel * rows_ * row_bytes();
       const int64_t row_step = row_bytes();
       for (int64_t row = 0; row < rows_of(panel); ++row) {
         for (int64_t i = begin; i < end; ++i)
-          std::memcpy(to + row * row_step + i * kBytes, from + (i * kPanel + row) * kBytes, kBytes);
+          std::memcpy(to + row * row_step + i * kBytes, from + (i * rows_ + row) * kBytes, kBytes);
       }
     });
   }
 
-  int64_t n_, k_, element_bytes_, elements_;
+  int64_t rows_, n_, k_, element_bytes_, elements_;
   int64_t there_, cells_;  ///< Cells of a panel that plain rows fill completely; all cells of a panel.
 };
 
@@ -121,13 +133,19 @@ struct KnownLayout {
   std::optional<PanelOrder> order;
 };
 /// The one table of named layouts, plain first.
-const std::array<KnownLayout, 3>& known_layouts() {
-  static const std::array<KnownLayout, 3> layouts = {{
+const std::array<KnownLayout, 4>& known_layouts() {
+  static const std::array<KnownLayout, 4> layouts = {{
       {{kPlainLayout, "[N][K], or whatever order the tensor has", {}}, {}},
       {{"host.k16.v1", "[N/16][K][16]: panels of 16 rows along K", {DType::fp32, DType::bf16, DType::fp16}},
-       PanelOrder{.elements = 1, .k_step = 1}},
+       PanelOrder{.rows = 16, .elements = 1, .k_step = 1}},
       {{"host.vnni2x16.v1", "[N/16][K/2][16][2]: panels of pairs along K", {DType::bf16, DType::fp16}},
-       PanelOrder{.elements = 2, .k_step = kPairStep}},
+       // AMX tiles have 32 elements of K.
+       PanelOrder{.rows = 16, .elements = 2, .k_step = 32}},
+      {{"cuda.k64.v1",
+        "[N/8][K/32][8][32]: panels of 8 rows in blocks of 32 along K",
+        {DType::fp32, DType::bf16, DType::fp16}},
+       // The longest stage of a kernel has 64 elements of K.
+       PanelOrder{.rows = 8, .elements = 32, .k_step = 64}},
   }};
   return layouts;
 }

@@ -46,6 +46,8 @@ std::vector<std::byte> packed(const std::string& layout, const TensorSpec& spec,
 size_t place(const std::string& layout, const TensorSpec& spec, int64_t n, int64_t k) {
   const int64_t extent = spec.shape[1], padded = (extent + 31) / 32 * 32;
   if (layout == "plain") return static_cast<size_t>(n * extent + k);
+  if (layout == "cuda.k64.v1")
+    return static_cast<size_t>(((n / 8 * ((extent + 63) / 64 * 2) + k / 32) * 8 + n % 8) * 32 + k % 32);
   if (layout == "host.k16.v1") return static_cast<size_t>((n / 16 * extent + k) * 16 + n % 16);
   return static_cast<size_t>(((n / 16 * (padded / 2) + k / 2) * 16 + n % 16) * 2 + k % 2);
 }
@@ -57,7 +59,8 @@ void for_all(Check check) {
     for (const DType dtype : {DType::fp32, DType::bf16, DType::fp16}) {
       const auto& takes = layout.dtypes;
       if (!takes.empty() && std::find(takes.begin(), takes.end(), dtype) == takes.end()) continue;
-      for (const auto& [n, k] : {std::pair{1, 1}, {16, 32}, {17, 33}, {15, 31}, {48, 64}, {5, 130}, {40, 2}, {33, 127}})
+      for (const auto& [n, k] :
+           {std::pair{1, 1}, {16, 32}, {17, 33}, {15, 31}, {48, 64}, {5, 130}, {40, 2}, {33, 127}, {9, 97}})
         check(std::string(layout.name), weights(dtype, n, k));
     }
   }
@@ -98,13 +101,16 @@ TEST(Layouts, KeepTheirBytesForEver) {
     std::memcpy(all.data(), bytes.data(), bytes.size());
     return all;
   };
-  const auto panels = elements("host.k16.v1"), pairs = elements("host.vnni2x16.v1");
+  const auto panels = elements("host.k16.v1"), pairs = elements("host.vnni2x16.v1"), blocks = elements("cuda.k64.v1");
   ASSERT_EQ(panels.size(), 3u * 16);
   EXPECT_THAT((std::vector{panels[0], panels[1], panels[16], panels[17], panels[32], panels[33]}),
               testing::ElementsAre(1, 4, 2, 5, 3, 6));
   ASSERT_EQ(pairs.size(), 32u * 16);
   EXPECT_THAT((std::vector{pairs[0], pairs[1], pairs[2], pairs[3], pairs[32], pairs[33], pairs[34], pairs[35]}),
               testing::ElementsAre(1, 2, 4, 5, 3, 0, 6, 0));
+  ASSERT_EQ(blocks.size(), 64u * 8);
+  EXPECT_THAT((std::vector{blocks[0], blocks[1], blocks[2], blocks[3], blocks[32], blocks[33], blocks[34]}),
+              testing::ElementsAre(1, 2, 3, 0, 4, 5, 6));
 }
 
 TEST(Layouts, PlainTakesAnyTensor) {

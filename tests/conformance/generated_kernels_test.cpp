@@ -82,14 +82,16 @@ const GeneratingSolver kOnHost = {
     .max_columns = 200,
     .max_depth = 1500,
     .depth_multiple = 1};
-const GeneratingSolver kOnGpu = {.id = "jit_cuda.gemm",
-                                 .device = "cuda:0",
-                                 .kinds = {"dtype=bf16", "dtype=bf16 bias=1", "dtype=fp16 outdtype=fp32 bias=1",
-                                           "dtype=fp16", "dtype=fp32 bias=1", "dtype=bf16 outdtype=fp32"},
-                                 .max_rows = 300,
-                                 .max_columns = 1200,
-                                 .max_depth = 9000,
-                                 .depth_multiple = 8};
+const GeneratingSolver kOnGpu = {
+    .id = "jit_cuda.gemm",
+    .device = "cuda:0",
+    .kinds = {"dtype=bf16", "dtype=bf16 bias=1", "dtype=fp16 outdtype=fp32 bias=1", "dtype=fp16", "dtype=fp32 bias=1",
+              "dtype=bf16 outdtype=fp32", "dtype=bf16 bias=1 bpreshuffle=1", "dtype=fp16 bpreshuffle=1",
+              "dtype=fp32 bpreshuffle=1"},
+    .max_rows = 300,
+    .max_columns = 1200,
+    .max_depth = 9000,
+    .depth_multiple = 8};
 
 class GeneratedKernels : public testing::TestWithParam<GeneratingSolver> {
  protected:
@@ -257,7 +259,7 @@ constexpr TextFault kTextFaults[] = {
     {"columns of the last tile are those of the first", "return index < extent ? index : extent - 1;",
      "return index < extent / 32 * 32 ? index : index % 32;", kStream, "m=5 n=1001 k=4096 dtype=bf16"},
     // Not the last but one: the parts that it lacks are mostly written while it reads the others.
-    {"the first block adds the parts", "static_cast<unsigned>(product.num_parts) - 1;", "0;", kManyTilesOfParts,
+    {"the first block adds the parts", "static_cast<unsigned>(num_parts) - 1;", "0;", kManyTilesOfParts,
      "m=20 n=16384 k=4096 dtype=bf16"},
     {"nobody waits for a copy", "copies_done<kStages - 2>();", "", kTileOfParts, "m=20 n=700 k=4096 dtype=bf16"},
     {"a row ends in the next one", "vector.words[i] = left >= 4 ?", "vector.words[i] = true ?", kStream,

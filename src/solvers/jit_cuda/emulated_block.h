@@ -14,11 +14,13 @@ namespace attune::emulated_gpu {
 
 /// A block whose threads are fibers. A thread runs until it must wait for others: those of its warp or of the block. So
 /// one warp runs as far ahead of the others as the text allows, and copies are made no earlier than somebody waits for
-/// them: a meeting point or a wait that is missing gives wrong results each time. Used by one thread.
+/// them: a meeting point or a wait that is missing gives wrong results each time. What is stored for other blocks must
+/// be fenced by who stored it before the block announces it, and by who reads it after that. Used by one thread.
 class Block {
  public:
   /// Runs a kernel's body once for each thread of the blocks, one block after another. Throws runtime_error where
-  /// threads wait for each other for ever, and where shared memory behind `shared_bytes` is written.
+  /// threads wait for each other for ever, where shared memory behind `shared_bytes` is written, and where a fence is
+  /// missing.
   static void launch(const std::vector<unsigned>& blocks, unsigned num_threads, size_t shared_bytes,
                      const std::function<void()>& body) {
     for (const unsigned number : blocks)
@@ -46,6 +48,23 @@ class Block {
     int bytes;
   };
   std::vector<std::vector<Copy>>& copies() { return fibers_[running_].copies; }
+  /// The running thread has stored what other blocks read.
+  void store_for_others() { fibers_[running_].has_unfenced_stores = true; }
+  bool has_unfenced_stores() const { return fibers_[running_].has_unfenced_stores; }
+  void fence() {
+    fibers_[running_].has_unfenced_stores = false;
+    fibers_[running_].reads_unfenced = false;
+  }
+  /// The running thread counts its block among those that have stored all.
+  void announce() {
+    for (Fiber& fiber : fibers_) {
+      if (fiber.has_unfenced_stores) error_ = "sums are announced before a fence";
+      fiber.reads_unfenced = true;
+    }
+  }
+  void load_of_others() {
+    if (fibers_[running_].reads_unfenced) error_ = "sums of other blocks are read before a fence";
+  }
 
  private:
   enum class Waiting : uint8_t { none, warp, block, ended };
@@ -54,6 +73,7 @@ class Block {
     std::unique_ptr<char[]> stack{new char[kStackBytes]};
     Waiting waiting = Waiting::none;
     std::vector<std::vector<Copy>> copies{1};
+    bool has_unfenced_stores = false, reads_unfenced = false;
   };
   static constexpr size_t kStackBytes = 64 << 10, kGuardBytes = 256;
   static constexpr int kGuard = 0xa5;
@@ -112,6 +132,7 @@ class Block {
       }
       is_running = release(0, fibers_.size(), Waiting::block) || is_running;
     }
+    if (error_ != nullptr) throw std::runtime_error(error_);
     for (const Fiber& fiber : fibers_) {
       if (fiber.waiting != Waiting::ended) throw std::runtime_error("threads wait for each other for ever");
     }
@@ -127,6 +148,7 @@ class Block {
   std::vector<Given> given_;
   std::unique_ptr<unsigned char, void (*)(void*)> shared_;
   size_t running_ = 0, shared_bytes_;
+  const char* error_ = nullptr;
   ucontext_t scheduler_{};
 };
 

@@ -21,6 +21,9 @@ struct uint4 {
 struct float2 {
   float x, y;
 };
+struct float4 {
+  float x, y, z, w;
+};
 
 inline float bits_as_float(unsigned bits) {
   float value = 0;
@@ -41,7 +44,19 @@ inline unsigned short float_to_half(float value) { return narrowed_to(DType::fp1
 inline unsigned short float_to_bfloat(float value) { return narrowed_to(DType::bf16, value); }
 inline void synchronize_block() { Block::current().meet_block(); }
 inline unsigned char* shared_memory() { return Block::current().shared(); }
+inline void fence() { Block::current().fence(); }
+template <typename T>
+void store_for_others(T* address, T value) {
+  Block::current().store_for_others();
+  *address = value;
+}
+template <typename T>
+T load_of_others(const T* address) {
+  Block::current().load_of_others();
+  return *address;
+}
 inline unsigned add_once(unsigned* counter, unsigned more) {
+  Block::current().announce();
   const unsigned before = *counter;
   *counter += more;
   return before;
@@ -132,8 +147,9 @@ inline float sum_of_lanes(float value) {
 #define blockDim (Index{Block::current().num_threads()})
 #define gridDim (Index{Block::current().num_blocks()})
 #define __syncthreads synchronize_block
-#define __threadfence()
+#define __threadfence fence
 #define __uint_as_float bits_as_float
-#define __ldcg(address) (*(address))
+#define __ldcg load_of_others
+#define __stcg store_for_others
 #define atomicAdd add_once
 // NOLINTEND

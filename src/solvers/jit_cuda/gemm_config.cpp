@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "core/candidate.h"
 
 namespace attune::jit_cuda {
 namespace {
@@ -23,21 +24,31 @@ std::string name_of(const std::string_view (&names)[kSize], Enumeration value) {
   return std::string(names[static_cast<size_t>(value)]);
 }
 
+constexpr const char* kBlocks = "blocks";
+
 struct Number {
   const char* name;
   int64_t GemmConfig::*member;
 };
-constexpr Number kStreamNumbers[] = {{"rows", &GemmConfig::rows},     {"columns", &GemmConfig::columns},
-                                     {"warps", &GemmConfig::warps},   {"depth_warps", &GemmConfig::depth_warps},
-                                     {"unroll", &GemmConfig::unroll}, {"split_k", &GemmConfig::split_k}};
+constexpr Number kStreamNumbers[] = {{"rows", &GemmConfig::rows},
+                                     {"columns", &GemmConfig::columns},
+                                     {"warps", &GemmConfig::warps},
+                                     {"depth_warps", &GemmConfig::depth_warps},
+                                     {"unroll", &GemmConfig::unroll}};
 constexpr Number kTileNumbers[] = {{"block_m", &GemmConfig::block_m}, {"block_n", &GemmConfig::block_n},
                                    {"block_k", &GemmConfig::block_k}, {"stages", &GemmConfig::stages},
                                    {"m_warps", &GemmConfig::m_warps}, {"n_warps", &GemmConfig::n_warps},
-                                   {"group_m", &GemmConfig::group_m}, {"split_k", &GemmConfig::split_k}};
+                                   {"group_m", &GemmConfig::group_m}};
 
-std::span<const Number> numbers_of(Kernel kernel) {
-  if (kernel == Kernel::tile) return kTileNumbers;
-  return kStreamNumbers;
+/// `has_shares`: the config names blocks that share all steps, in place of parts of k.
+std::vector<Number> numbers_of(Kernel kernel, bool has_shares) {
+  std::vector<Number> numbers(std::begin(kStreamNumbers), std::end(kStreamNumbers));
+  if (kernel == Kernel::tile) numbers.assign(std::begin(kTileNumbers), std::end(kTileNumbers));
+  if (kernel == Kernel::tile && has_shares)
+    numbers.push_back({kBlocks, &GemmConfig::blocks});
+  else
+    numbers.push_back({"split_k", &GemmConfig::split_k});
+  return numbers;
 }
 
 }  // namespace
@@ -45,15 +56,23 @@ std::span<const Number> numbers_of(Kernel kernel) {
 GemmConfig GemmConfig::of(const Config& config) {
   GemmConfig one;
   one.kernel = named<Kernel>(kKernels, config.text("kernel"));
-  for (const Number& number : numbers_of(one.kernel)) one.*number.member = config.integer(number.name);
+  for (const Number& number : numbers_of(one.kernel, config.has(kBlocks)))
+    one.*number.member = config.integer(number.name);
   if (one.split_k > 1) one.reduction = named<Reduction>(kReductions, config.text("reduce"));
+  if (config.has(kLayoutParameter)) {
+    one.packed = config.text(kLayoutParameter) == kPackedLayout;
+    if (!one.packed)
+      fail(ErrorCode::invalid_input, "jit_cuda.gemm reads no weights in the layout '{}'",
+           config.text(kLayoutParameter));
+  }
   return one;
 }
 
 Config GemmConfig::text() const {
   std::vector<std::pair<std::string, Value>> values = {{"kernel", name_of(kKernels, kernel)}};
-  for (const Number& number : numbers_of(kernel)) values.emplace_back(number.name, this->*number.member);
+  for (const Number& number : numbers_of(kernel, blocks > 0)) values.emplace_back(number.name, this->*number.member);
   if (split_k > 1) values.emplace_back("reduce", name_of(kReductions, reduction));
+  if (packed) values.emplace_back(kLayoutParameter, kPackedLayout);
   return Config(std::move(values));
 }
 

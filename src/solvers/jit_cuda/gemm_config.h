@@ -19,6 +19,9 @@ inline constexpr std::string_view kKernels[] = {"dot", "stream", "tile"};
 enum class Reduction : uint8_t { block, launch };
 inline constexpr std::string_view kReductions[] = {"block", "launch"};
 
+/// The layout of packed weights, the parameter `b_layout` of configs that read them (attune/tensor.h).
+inline constexpr const char* kPackedLayout = "cuda.k64.v1";
+
 /// A config as numbers; README.md has the parameters. Those of other kernels are 0. A value.
 struct GemmConfig {
   Kernel kernel = Kernel::tile;
@@ -26,7 +29,9 @@ struct GemmConfig {
   int64_t block_m = 0, block_n = 0, block_k = 0, stages = 0, m_warps = 0, n_warps = 0;  ///< tile
   int64_t group_m = 0;                                                                  ///< tile
   int64_t split_k = 1;
+  int64_t blocks = 0;                      ///< tile: blocks that share the steps of all tiles (stream-K); 0: it is not.
   Reduction reduction = Reduction::block;  ///< Where split_k > 1.
+  bool packed = false;                     ///< The weights are packed in the layout kPackedLayout.
 
   /// Throws invalid_input and not_found for a config that lacks a parameter, and for a value of another type or name.
   static GemmConfig of(const Config& config);
@@ -37,6 +42,10 @@ struct GemmConfig {
   int64_t tile_columns() const noexcept { return kernel == Kernel::tile ? block_n : columns * warps; }
   int64_t num_threads() const noexcept {
     return 32 * (kernel == Kernel::tile ? m_warps * n_warps : warps * depth_warps);
+  }
+  /// Elements of k between two tests of `tile`'s loop, summed over all tiles of a product.
+  int64_t num_steps(const GemmShape& shape) const noexcept {
+    return num_pieces(shape.m, tile_rows()) * num_pieces(shape.n, tile_columns()) * num_pieces(shape.k, k_multiple());
   }
   /// Shared memory of a block.
   int64_t shared_bytes() const noexcept;

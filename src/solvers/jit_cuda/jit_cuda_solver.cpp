@@ -22,7 +22,7 @@ namespace {
 
 using namespace jit_cuda;
 
-constexpr std::string_view kId = "jit_cuda.gemm", kVersion = "1";
+constexpr std::string_view kId = "jit_cuda.gemm", kVersion = "2";
 constexpr int kLeastCapability = 80;     // The first with cp.async and products of bf16.
 constexpr int64_t kMaxExtent = 1 << 30;  // Of M, N and K: kernels count in 32 bits.
 constexpr uint32_t kSumThreads = 256, kMaxSumBlocks = 1024;
@@ -34,13 +34,16 @@ struct Work {
     num_tiles = num_pieces(shape.m, config.tile_rows()) * num_pieces(shape.n, config.tile_columns());
     part_length = num_pieces(num_pieces(shape.k, config.k_multiple()), config.split_k) * config.k_multiple();
     num_parts = num_pieces(shape.k, part_length);
-    if (config.split_k == 1) return;
+    num_blocks = config.blocks > 0 ? config.blocks : num_tiles * num_parts;
+    if (config.split_k == 1 && config.blocks == 0) return;
     if (config.reduction == Reduction::block)
       counter_bytes =
           num_pieces(num_tiles * 4, static_cast<int64_t>(kSumAlignment)) * static_cast<int64_t>(kSumAlignment);
-    sum_bytes = num_parts * shape.m * shape.n * 4;
+    const int64_t sums = config.blocks > 0 ? 2 * config.blocks * config.tile_rows() * config.tile_columns()
+                                           : num_parts * shape.m * shape.n;
+    sum_bytes = sums * static_cast<int64_t>(sizeof(float));
   }
-  int64_t num_tiles = 0, part_length = 0, num_parts = 1, counter_bytes = 0, sum_bytes = 0;
+  int64_t num_tiles = 0, part_length = 0, num_parts = 1, num_blocks = 0, counter_bytes = 0, sum_bytes = 0;
 };
 
 class JitCudaPlan final : public Plan {
@@ -65,7 +68,7 @@ class JitCudaPlan final : public Plan {
                   .num_parts = static_cast<int>(work_.num_parts),
                   .part_length = static_cast<int>(work_.part_length),
                   .group = static_cast<int>(std::max<int64_t>(config.group_m, 1))};
-    grid_ = {.blocks = static_cast<uint32_t>(work_.num_tiles * work_.num_parts),
+    grid_ = {.blocks = static_cast<uint32_t>(work_.num_blocks),
              .threads = static_cast<uint32_t>(config.num_threads()),
              .shared_bytes = static_cast<uint32_t>(config.shared_bytes())};
     has_second_launch_ = config.split_k > 1 && config.reduction == Reduction::launch;
@@ -170,7 +173,6 @@ class JitCudaSolver final : public Solver, public StaticSpace {
     if (compute_capability(device.gfx) < kLeastCapability) return Support::no("needs compute capability 8.0 or later");
     if (problem.integer_or("scale_ab", 0)) return Support::no("does not support scales");
     const auto shape = GemmShape::of(problem);
-    if (shape.packed) return Support::no("has no packed weights");
     if (shape.trans_a || shape.b_is_kn) return Support::no("takes x and weights that lie along K only");
     if (std::max({shape.m, shape.n, shape.k}) > kMaxExtent) return Support::no("counts in 32 bits");
     const Support epilogue = supports_epilogue(shape, {});

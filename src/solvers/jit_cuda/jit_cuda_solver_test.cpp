@@ -32,7 +32,7 @@ TEST_F(JitCudaSolverFacts, TakeEverySizeOfPlainRowsAndSayWhatIsMissing) {
   EXPECT_EQ(reason("gemm_a16w16 m=64 n=64 k=64 dtype=fp32"), "");
   EXPECT_THAT(reason("gemm_a16w16 m=65 n=64 k=64 dtype=fp32"), HasSubstr("at most 64 rows"));
   EXPECT_THAT(reason("gemm_a16w16 m=1 n=64 k=64 dtype=bf16 trans_b=0"), HasSubstr("lie along K"));
-  EXPECT_THAT(reason("gemm_a16w16 m=1 n=64 k=64 dtype=bf16 bpreshuffle=1"), HasSubstr("packed"));
+  EXPECT_EQ(reason("gemm_a16w16 m=3 n=65 k=63 dtype=bf16 bpreshuffle=1"), "");
   EXPECT_THAT(reason("gemm_a16w16 m=1 n=64 k=64 dtype=bf16 act=relu"), HasSubstr("activation"));
   gpu_.gfx = "sm_75";
   EXPECT_THAT(reason("gemm_a16w16 m=1 n=64 k=64 dtype=bf16"), HasSubstr("8.0"));
@@ -42,14 +42,17 @@ TEST_F(JitCudaSolverFacts, TakeEverySizeOfPlainRowsAndSayWhatIsMissing) {
 
 /// `attune kernels build` makes a kernel from what a table's row names, without the device.
 TEST_F(JitCudaSolverFacts, ANameIsEnoughToCompileItsKernel) {
-  const Problem one = problem("gemm_a16w16 m=5 n=512 k=1024 dtype=bf16");
-  for (uint64_t i = 0; i < 3; ++i) {
-    const SearchSpace space = solver_->static_space()->space(one, gpu_);
-    const Candidate candidate{"jit_cuda.gemm", "1", space.at(i * (space.size() - 1) / 2)};
-    const Candidate read = Candidate::parse(candidate.name());
-    EXPECT_EQ(read, candidate);
-    EXPECT_EQ(solver_->compile_tasks(one, read.config, gpu_).front().recipe(),
-              solver_->compile_tasks(one, candidate.config, gpu_).front().recipe());
+  for (const char* text :
+       {"gemm_a16w16 m=5 n=512 k=1024 dtype=bf16", "gemm_a16w16 m=5 n=512 k=1024 dtype=bf16 bpreshuffle=1"}) {
+    const Problem one = problem(text);
+    for (uint64_t i = 0; i < 4; ++i) {
+      const SearchSpace space = solver_->static_space()->space(one, gpu_);
+      const Candidate candidate{"jit_cuda.gemm", "2", space.at(i * (space.size() - 1) / 3)};
+      const Candidate read = Candidate::parse(candidate.name());
+      EXPECT_EQ(read, candidate);
+      EXPECT_EQ(solver_->compile_tasks(one, read.config, gpu_).front().recipe(),
+                solver_->compile_tasks(one, candidate.config, gpu_).front().recipe());
+    }
   }
 }
 
@@ -70,10 +73,25 @@ TEST_F(JitCudaGpu, ComputesEveryTypeWithItsFirstStarts) {
        {"gemm_a16w16 m=1 n=64 k=128 dtype=fp32", "gemm_a16w16 m=7 n=33 k=65 dtype=fp32 bias=1",
         "gemm_a16w16 m=1 n=31 k=96 dtype=bf16", "gemm_a16w16 m=16 n=2304 k=4096 dtype=bf16 outdtype=fp32",
         "gemm_a16w16 m=5 n=40 k=64 dtype=fp16 bias=1", "gemm_a16w16 m=100 n=130 k=257 dtype=bf16 bias=1",
-        "gemm_a16w16 m=1 n=1 k=1 dtype=bf16"}) {
+        "gemm_a16w16 m=1 n=1 k=1 dtype=bf16", "gemm_a16w16 m=5 n=43 k=99 dtype=bf16 bias=1 bpreshuffle=1",
+        "gemm_a16w16 m=30 n=130 k=256 dtype=fp16 bpreshuffle=1"}) {
     auto starts = jit_->backend().recommended(jit_->problem(problem));
     starts.resize(std::min(starts.size(), kNumStarts));
     for (const Config& config : starts) EXPECT_THAT(jit_->wrong(problem, config.key()), IsEmpty());
+  }
+}
+
+TEST_F(JitCudaGpu, ComputesSharesOfAllTiles) {
+  for (const char* problem :
+       {"gemm_a16w16 m=300 n=1000 k=2048 dtype=bf16 bias=1", "gemm_a16w16 m=129 n=4099 k=2057 dtype=fp16",
+        "gemm_a16w16 m=900 n=2433 k=512 dtype=bf16 outdtype=fp32 bpreshuffle=1"}) {
+    size_t num_tried = 0;
+    for (const Config& config : jit_->backend().recommended(jit_->problem(problem))) {
+      if (!config.has("blocks")) continue;
+      EXPECT_THAT(jit_->wrong(problem, config.key()), IsEmpty());
+      ++num_tried;
+    }
+    EXPECT_GT(num_tried, 0u) << problem;
   }
 }
 

@@ -8,7 +8,9 @@
 #include <numeric>
 #include <random>
 
+#include "attune/tensor.h"
 #include "solvers/jit_cuda/emulated_gpu.h"
+#include "solvers/jit_cuda/gemm_config.h"
 #include "solvers/jit_cuda/kernel_arguments.h"
 
 #pragma GCC diagnostic push
@@ -18,7 +20,7 @@
 namespace attune::emulated_gpu::dot_bf16 {
 using jit_cuda::KernelArguments;
 constexpr int kIn = 1, kOut = 1, kRows = 4, kColumns = 2, kWarps = 2, kDepthWarps = 2, kUnroll = 2;
-constexpr bool kIsShifted = false, kIsSplit = true, kIsMatrix = false;
+constexpr bool kIsShifted = false, kIsPacked = false, kIsSplit = true, kIsMatrix = false;
 #define attune_product dot_bf16_product
 #define attune_sum_parts dot_bf16_sums
 #include "solvers/jit_cuda/rows.cu"
@@ -30,7 +32,7 @@ constexpr bool kIsShifted = false, kIsSplit = true, kIsMatrix = false;
 namespace attune::emulated_gpu::dot_fp32_shifted {
 using jit_cuda::KernelArguments;
 constexpr int kIn = 0, kOut = 0, kRows = 2, kColumns = 4, kWarps = 1, kDepthWarps = 4, kUnroll = 1;
-constexpr bool kIsShifted = true, kIsSplit = false, kIsMatrix = false;
+constexpr bool kIsShifted = true, kIsPacked = false, kIsSplit = false, kIsMatrix = false;
 #define attune_product dot_fp32_product
 #define attune_sum_parts dot_fp32_sums
 #include "solvers/jit_cuda/rows.cu"
@@ -42,7 +44,7 @@ constexpr bool kIsShifted = true, kIsSplit = false, kIsMatrix = false;
 namespace attune::emulated_gpu::stream_bf16_shifted {
 using jit_cuda::KernelArguments;
 constexpr int kIn = 1, kOut = 0, kRows = 16, kColumns = 16, kWarps = 2, kDepthWarps = 2, kUnroll = 2;
-constexpr bool kIsShifted = true, kIsSplit = true, kIsMatrix = true;
+constexpr bool kIsShifted = true, kIsPacked = false, kIsSplit = true, kIsMatrix = true;
 #define attune_product stream_bf16_product
 #define attune_sum_parts stream_bf16_sums
 #include "solvers/jit_cuda/rows.cu"
@@ -54,11 +56,12 @@ constexpr bool kIsShifted = true, kIsSplit = true, kIsMatrix = true;
 namespace attune::emulated_gpu::tile_fp16 {
 using jit_cuda::KernelArguments;
 constexpr int kIn = 2, kOut = 2, kBlockM = 32, kBlockN = 64, kBlockK = 64, kStages = 3, kWarpsM = 1, kWarpsN = 2;
-constexpr bool kIsShifted = false, kIsSplit = true;
+constexpr bool kIsShifted = false, kIsPacked = false, kIsSplit = true;
 #define attune_product tile_fp16_product
 #define attune_sum_parts tile_fp16_sums
 #include "solvers/jit_cuda/rows.cu"
 #include "solvers/jit_cuda/tile_kernel.cu"
+#include "solvers/jit_cuda/tile_parts.cu"
 #undef attune_product
 #undef attune_sum_parts
 }  // namespace attune::emulated_gpu::tile_fp16
@@ -66,20 +69,97 @@ constexpr bool kIsShifted = false, kIsSplit = true;
 namespace attune::emulated_gpu::tile_bf16_shifted {
 using jit_cuda::KernelArguments;
 constexpr int kIn = 1, kOut = 1, kBlockM = 32, kBlockN = 32, kBlockK = 32, kStages = 2, kWarpsM = 2, kWarpsN = 1;
-constexpr bool kIsShifted = true, kIsSplit = false;
+constexpr bool kIsShifted = true, kIsPacked = false, kIsSplit = false;
 #define attune_product tile_bf16_product
 #define attune_sum_parts tile_bf16_sums
 #include "solvers/jit_cuda/rows.cu"
 #include "solvers/jit_cuda/tile_kernel.cu"
+#include "solvers/jit_cuda/tile_parts.cu"
 #undef attune_product
 #undef attune_sum_parts
 }  // namespace attune::emulated_gpu::tile_bf16_shifted
+
+namespace attune::emulated_gpu::dot_fp32_packed {
+using jit_cuda::KernelArguments;
+constexpr int kIn = 0, kOut = 0, kRows = 2, kColumns = 4, kWarps = 1, kDepthWarps = 4, kUnroll = 1;
+constexpr bool kIsShifted = true, kIsPacked = true, kIsSplit = false, kIsMatrix = false;
+#define attune_product dot_fp32_packed_product
+#define attune_sum_parts dot_fp32_packed_sums
+#include "solvers/jit_cuda/rows.cu"
+#include "solvers/jit_cuda/stream_kernel.cu"
+#undef attune_product
+#undef attune_sum_parts
+}  // namespace attune::emulated_gpu::dot_fp32_packed
+
+namespace attune::emulated_gpu::stream_fp16_packed {
+using jit_cuda::KernelArguments;
+constexpr int kIn = 2, kOut = 2, kRows = 8, kColumns = 32, kWarps = 1, kDepthWarps = 2, kUnroll = 4;
+constexpr bool kIsShifted = true, kIsPacked = true, kIsSplit = true, kIsMatrix = true;
+#define attune_product stream_fp16_packed_product
+#define attune_sum_parts stream_fp16_packed_sums
+#include "solvers/jit_cuda/rows.cu"
+#include "solvers/jit_cuda/stream_kernel.cu"
+#undef attune_product
+#undef attune_sum_parts
+}  // namespace attune::emulated_gpu::stream_fp16_packed
+
+namespace attune::emulated_gpu::tile_bf16_packed {
+using jit_cuda::KernelArguments;
+constexpr int kIn = 1, kOut = 0, kBlockM = 16, kBlockN = 64, kBlockK = 64, kStages = 3, kWarpsM = 1, kWarpsN = 2;
+constexpr bool kIsShifted = false, kIsPacked = true, kIsSplit = true;
+#define attune_product tile_bf16_packed_product
+#define attune_sum_parts tile_bf16_packed_sums
+#include "solvers/jit_cuda/rows.cu"
+#include "solvers/jit_cuda/tile_kernel.cu"
+#include "solvers/jit_cuda/tile_parts.cu"
+#undef attune_product
+#undef attune_sum_parts
+}  // namespace attune::emulated_gpu::tile_bf16_packed
+
+namespace attune::emulated_gpu::tile_packed_shifted {
+using jit_cuda::KernelArguments;
+constexpr int kIn = 1, kOut = 1, kBlockM = 32, kBlockN = 32, kBlockK = 32, kStages = 2, kWarpsM = 2, kWarpsN = 1;
+constexpr bool kIsShifted = true, kIsPacked = true, kIsSplit = false;
+#define attune_product tile_packed_shifted_product
+#define attune_sum_parts tile_packed_shifted_sums
+#include "solvers/jit_cuda/rows.cu"
+#include "solvers/jit_cuda/tile_kernel.cu"
+#include "solvers/jit_cuda/tile_parts.cu"
+#undef attune_product
+#undef attune_sum_parts
+}  // namespace attune::emulated_gpu::tile_packed_shifted
+
+namespace attune::emulated_gpu::shares_fp16 {
+using jit_cuda::KernelArguments;
+constexpr int kIn = 2, kOut = 0, kBlockM = 32, kBlockN = 64, kBlockK = 64, kStages = 3, kWarpsM = 1, kWarpsN = 2;
+constexpr bool kIsShifted = false, kIsPacked = false, kIsSplit = false;
+#define attune_product shares_fp16_product
+#define attune_sum_parts shares_fp16_sums
+#include "solvers/jit_cuda/rows.cu"
+#include "solvers/jit_cuda/tile_kernel.cu"
+#include "solvers/jit_cuda/tile_shares.cu"
+#undef attune_product
+#undef attune_sum_parts
+}  // namespace attune::emulated_gpu::shares_fp16
+
+namespace attune::emulated_gpu::shares_packed_shifted {
+using jit_cuda::KernelArguments;
+constexpr int kIn = 1, kOut = 1, kBlockM = 32, kBlockN = 32, kBlockK = 32, kStages = 2, kWarpsM = 2, kWarpsN = 1;
+constexpr bool kIsShifted = true, kIsPacked = true, kIsSplit = false;
+#define attune_product shares_packed_shifted_product
+#define attune_sum_parts shares_packed_shifted_sums
+#include "solvers/jit_cuda/rows.cu"
+#include "solvers/jit_cuda/tile_kernel.cu"
+#include "solvers/jit_cuda/tile_shares.cu"
+#undef attune_product
+#undef attune_sum_parts
+}  // namespace attune::emulated_gpu::shares_packed_shifted
 
 // What the emulated GPU must find out: texts that leave out what orders a GPU's threads.
 namespace attune::emulated_gpu::tile_without_waits {
 using jit_cuda::KernelArguments;
 constexpr int kIn = 2, kOut = 2, kBlockM = 32, kBlockN = 64, kBlockK = 64, kStages = 3, kWarpsM = 1, kWarpsN = 2;
-constexpr bool kIsShifted = false, kIsSplit = true;
+constexpr bool kIsShifted = false, kIsPacked = false, kIsSplit = true;
 #define attune_product tile_without_waits_product
 #define attune_sum_parts tile_without_waits_sums
 template <int kLeft>
@@ -87,6 +167,7 @@ void no_wait() {}
 #define copies_done no_wait
 #include "solvers/jit_cuda/rows.cu"
 #include "solvers/jit_cuda/tile_kernel.cu"
+#include "solvers/jit_cuda/tile_parts.cu"
 #undef copies_done
 #undef attune_product
 #undef attune_sum_parts
@@ -95,13 +176,14 @@ void no_wait() {}
 namespace attune::emulated_gpu::tile_without_barriers {
 using jit_cuda::KernelArguments;
 constexpr int kIn = 2, kOut = 2, kBlockM = 32, kBlockN = 64, kBlockK = 64, kStages = 3, kWarpsM = 1, kWarpsN = 2;
-constexpr bool kIsShifted = false, kIsSplit = true;
+constexpr bool kIsShifted = false, kIsPacked = false, kIsSplit = true;
 #define attune_product tile_without_barriers_product
 #define attune_sum_parts tile_without_barriers_sums
 #undef __syncthreads
 #define __syncthreads()
 #include "solvers/jit_cuda/rows.cu"
 #include "solvers/jit_cuda/tile_kernel.cu"
+#include "solvers/jit_cuda/tile_parts.cu"
 #undef __syncthreads
 #define __syncthreads synchronize_block
 #undef attune_product
@@ -111,7 +193,7 @@ constexpr bool kIsShifted = false, kIsSplit = true;
 namespace attune::emulated_gpu::tile_with_a_race {
 using jit_cuda::KernelArguments;
 constexpr int kIn = 2, kOut = 2, kBlockM = 32, kBlockN = 64, kBlockK = 64, kStages = 3, kWarpsM = 1, kWarpsN = 2;
-constexpr bool kIsShifted = false, kIsSplit = true;
+constexpr bool kIsShifted = false, kIsPacked = false, kIsSplit = true;
 #define attune_product tile_with_a_race_product
 #define attune_sum_parts tile_with_a_race_sums
 #undef atomicAdd
@@ -119,11 +201,98 @@ constexpr bool kIsShifted = false, kIsSplit = true;
 #define atomicAdd(counter, more) (add_once(counter, more) + 1)
 #include "solvers/jit_cuda/rows.cu"
 #include "solvers/jit_cuda/tile_kernel.cu"
+#include "solvers/jit_cuda/tile_parts.cu"
 #undef atomicAdd
 #define atomicAdd add_once
 #undef attune_product
 #undef attune_sum_parts
 }  // namespace attune::emulated_gpu::tile_with_a_race
+
+namespace attune::emulated_gpu::shares_without_fences {
+using jit_cuda::KernelArguments;
+constexpr int kIn = 2, kOut = 0, kBlockM = 32, kBlockN = 64, kBlockK = 64, kStages = 3, kWarpsM = 1, kWarpsN = 2;
+constexpr bool kIsShifted = false, kIsPacked = false, kIsSplit = false;
+#define attune_product shares_without_fences_product
+#define attune_sum_parts shares_without_fences_sums
+#undef __threadfence
+#define __threadfence()
+#include "solvers/jit_cuda/rows.cu"
+#include "solvers/jit_cuda/tile_kernel.cu"
+#include "solvers/jit_cuda/tile_shares.cu"
+#undef __threadfence
+#define __threadfence fence
+#undef attune_product
+#undef attune_sum_parts
+}  // namespace attune::emulated_gpu::shares_without_fences
+
+namespace attune::emulated_gpu::shares_without_readers_fence {
+using jit_cuda::KernelArguments;
+constexpr int kIn = 2, kOut = 0, kBlockM = 32, kBlockN = 64, kBlockK = 64, kStages = 3, kWarpsM = 1, kWarpsN = 2;
+constexpr bool kIsShifted = false, kIsPacked = false, kIsSplit = false;
+#define attune_product shares_without_readers_fence_product
+#define attune_sum_parts shares_without_readers_fence_sums
+#undef __threadfence
+#define __threadfence() (Block::current().has_unfenced_stores() ? fence() : void())
+#include "solvers/jit_cuda/rows.cu"
+#include "solvers/jit_cuda/tile_kernel.cu"
+#include "solvers/jit_cuda/tile_shares.cu"
+#undef __threadfence
+#define __threadfence fence
+#undef attune_product
+#undef attune_sum_parts
+}  // namespace attune::emulated_gpu::shares_without_readers_fence
+
+namespace attune::emulated_gpu::shares_with_a_race {
+using jit_cuda::KernelArguments;
+constexpr int kIn = 2, kOut = 0, kBlockM = 32, kBlockN = 64, kBlockK = 64, kStages = 3, kWarpsM = 1, kWarpsN = 2;
+constexpr bool kIsShifted = false, kIsPacked = false, kIsSplit = false;
+#define attune_product shares_with_a_race_product
+#define attune_sum_parts shares_with_a_race_sums
+#undef atomicAdd
+// The last but one takes itself for the last.
+#define atomicAdd(counter, more) (add_once(counter, more) + 1)
+#include "solvers/jit_cuda/rows.cu"
+#include "solvers/jit_cuda/tile_kernel.cu"
+#include "solvers/jit_cuda/tile_shares.cu"
+#undef atomicAdd
+#define atomicAdd add_once
+#undef attune_product
+#undef attune_sum_parts
+}  // namespace attune::emulated_gpu::shares_with_a_race
+
+namespace attune::emulated_gpu::shares_without_barriers {
+using jit_cuda::KernelArguments;
+constexpr int kIn = 2, kOut = 0, kBlockM = 32, kBlockN = 64, kBlockK = 64, kStages = 3, kWarpsM = 1, kWarpsN = 2;
+constexpr bool kIsShifted = false, kIsPacked = false, kIsSplit = false;
+#define attune_product shares_without_barriers_product
+#define attune_sum_parts shares_without_barriers_sums
+#undef __syncthreads
+#define __syncthreads()
+#include "solvers/jit_cuda/rows.cu"
+#include "solvers/jit_cuda/tile_kernel.cu"
+#include "solvers/jit_cuda/tile_shares.cu"
+#undef __syncthreads
+#define __syncthreads synchronize_block
+#undef attune_product
+#undef attune_sum_parts
+}  // namespace attune::emulated_gpu::shares_without_barriers
+
+namespace attune::emulated_gpu::tile_without_fences {
+using jit_cuda::KernelArguments;
+constexpr int kIn = 2, kOut = 2, kBlockM = 32, kBlockN = 64, kBlockK = 64, kStages = 3, kWarpsM = 1, kWarpsN = 2;
+constexpr bool kIsShifted = false, kIsPacked = false, kIsSplit = true;
+#define attune_product tile_without_fences_product
+#define attune_sum_parts tile_without_fences_sums
+#undef __threadfence
+#define __threadfence()
+#include "solvers/jit_cuda/rows.cu"
+#include "solvers/jit_cuda/tile_kernel.cu"
+#include "solvers/jit_cuda/tile_parts.cu"
+#undef __threadfence
+#define __threadfence fence
+#undef attune_product
+#undef attune_sum_parts
+}  // namespace attune::emulated_gpu::tile_without_fences
 
 #pragma GCC diagnostic pop
 #undef ATTUNE_UNROLL
@@ -138,6 +307,7 @@ constexpr bool kIsShifted = false, kIsSplit = true;
 #undef __threadfence
 #undef __uint_as_float
 #undef __ldcg
+#undef __stcg
 #undef atomicAdd
 
 namespace attune::emulated_gpu {
@@ -153,6 +323,8 @@ struct EmulatedKernel {
   bool is_shifted, is_split;
   int rows, columns, k_multiple;
   size_t num_threads, shared_bytes;
+  bool is_packed = false;
+  bool has_shares = false;  ///< Stream-K: `parts` is the number of blocks.
 };
 
 struct EmulatedSizes {
@@ -184,12 +356,15 @@ class Guarded {
 
 class EmulatedProduct {
  public:
-  EmulatedProduct(const EmulatedKernel& kernel, const EmulatedSizes& sizes, bool adds_in_block, unsigned seed)
+  /// Operands are whole multiples of 1 / `divisor`: with 8, sums are exact.
+  EmulatedProduct(const EmulatedKernel& kernel, const EmulatedSizes& sizes, bool adds_in_block, unsigned seed,
+                  int divisor = 8)
       : kernel_(kernel),
         sizes_(sizes),
         random_(seed),
+        divisor_(divisor),
         a_(filled(values_of_a_, sizes.m * sizes.k)),
-        b_(filled(values_of_b_, sizes.n * sizes.k)),
+        b_(kernel.is_packed ? packed_weights() : filled(values_of_b_, sizes.n * sizes.k)),
         bias_(filled(values_of_bias_, sizes.n)),
         c_(static_cast<size_t>(sizes.m) * sizes.n * bytes_of(kernel.out), 0xcc) {
     const int steps = (sizes.k + kernel.k_multiple - 1) / kernel.k_multiple;
@@ -203,13 +378,20 @@ class EmulatedProduct {
                   sizes.m,   sizes.n,      sizes.k,
                   parts,     length,       sizes.group};
     num_blocks_ = static_cast<unsigned>(tiles * parts);
+    if (!kernel.has_shares) return;
+    num_blocks_ = static_cast<unsigned>(sizes.parts);
+    sums_.assign(size_t{2} * num_blocks_ * static_cast<size_t>(kernel.rows * kernel.columns),
+                 std::numeric_limits<float>::quiet_NaN());
+    arguments_.sums = sums_.data();
+    arguments_.counters = counters_.data();
   }
 
-  /// Runs the kernel; returns what is wrong, or nothing.
-  std::string wrong() {
+  /// Runs the kernel, its blocks in an order that the seed gives; returns what is wrong, or nothing.
+  std::string wrong(unsigned order = 18) {
     std::vector<unsigned> blocks(num_blocks_);
     std::iota(blocks.begin(), blocks.end(), 0U);
-    std::shuffle(blocks.begin(), blocks.end(), random_);
+    std::mt19937 random(order);
+    std::shuffle(blocks.begin(), blocks.end(), random);
     try {
       Block::launch(blocks, static_cast<unsigned>(kernel_.num_threads), kernel_.shared_bytes,
                     [&] { kernel_.product(arguments_); });
@@ -220,8 +402,7 @@ class EmulatedProduct {
     }
     if (std::ranges::any_of(counters_, [](unsigned counter) { return counter != 0; })) return "a counter is not zero";
     if (!c_.is_whole() || !a_.is_whole() || !b_.is_whole()) return "memory around an operand has changed";
-    std::vector<float> got(static_cast<size_t>(sizes_.m) * sizes_.n);
-    to_float(kernel_.out, reinterpret_cast<const std::byte*>(c_.data()), got);
+    const std::vector<float> got = result();
     for (int row = 0; row < sizes_.m; ++row) {
       for (int column = 0; column < sizes_.n; ++column) {
         const double want = expected(row, column), is = got[static_cast<size_t>(row) * sizes_.n + column];
@@ -233,15 +414,31 @@ class EmulatedProduct {
     return {};
   }
 
+  std::vector<float> result() {
+    std::vector<float> values(static_cast<size_t>(sizes_.m) * sizes_.n);
+    to_float(kernel_.out, reinterpret_cast<const std::byte*>(c_.data()), values);
+    return values;
+  }
+
  private:
   static size_t bytes_of(DType type) { return type == DType::fp32 ? 4 : 2; }
-  /// Eighths, whose products and sums are exact.
   Guarded filled(std::vector<float>& values, int count) {
     values.resize(static_cast<size_t>(count));
-    for (float& value : values) value = static_cast<float>(static_cast<int>(random_() % 17) - 8) / 8;
+    for (float& value : values)
+      value = static_cast<float>(static_cast<int>(random_() % 17) - 8) / static_cast<float>(divisor_);
     Guarded memory(values.size() * bytes_of(kernel_.in), 0);
     from_float(kernel_.in, values, reinterpret_cast<std::byte*>(memory.data()));
+    to_float(kernel_.in, reinterpret_cast<const std::byte*>(memory.data()), values);
     return memory;
+  }
+  Guarded packed_weights() {
+    Guarded plain = filled(values_of_b_, sizes_.n * sizes_.k);
+    const Layout layout{jit_cuda::kPackedLayout};
+    const TensorSpec spec{.dtype = kernel_.in, .shape = {sizes_.n, sizes_.k}};
+    Guarded packed(packed_bytes(layout, spec), 0);
+    pack(layout, spec, {reinterpret_cast<const std::byte*>(plain.data()), spec.bytes()},
+         {reinterpret_cast<std::byte*>(packed.data()), packed_bytes(layout, spec)});
+    return packed;
   }
   double expected(int row, int column) const {
     double sum = values_of_bias_[static_cast<size_t>(column)];
@@ -255,6 +452,7 @@ class EmulatedProduct {
   const EmulatedKernel& kernel_;
   EmulatedSizes sizes_;
   std::mt19937 random_;
+  int divisor_;
   std::vector<float> values_of_a_, values_of_b_, values_of_bias_;
   Guarded a_, b_, bias_, c_;
   std::vector<float> sums_;
@@ -268,7 +466,8 @@ void try_sizes(const EmulatedKernel& kernel, std::initializer_list<EmulatedSizes
   unsigned seed = 18;
   for (const EmulatedSizes& sizes : all) {
     for (const bool adds_in_block : {true, false}) {
-      EXPECT_EQ(EmulatedProduct(kernel, sizes, adds_in_block, ++seed).wrong(), "")
+      ++seed;
+      EXPECT_EQ(EmulatedProduct(kernel, sizes, adds_in_block, seed).wrong(seed), "")
           << sizes.m << "x" << sizes.n << "x" << sizes.k << " in " << sizes.parts << " parts";
       if (!kernel.is_split) break;
     }
@@ -380,6 +579,157 @@ TEST(JitCudaEmulation, TilesAreRightForRowsThatBeginAnywhere) {
              .num_threads = tile_bf16_shifted::kThreads,
              .shared_bytes = 2 * 64 * 64},
             {{1, 1, 1, 1, 1}, {33, 35, 99, 1, 8}, {70, 31, 127, 1, 2}});
+}
+
+TEST(JitCudaEmulation, DotOfPackedWeightsIsRight) {
+  try_sizes({.product = dot_fp32_packed::dot_fp32_packed_product,
+             .sums = dot_fp32_packed::dot_fp32_packed_sums,
+             .in = DType::fp32,
+             .out = DType::fp32,
+             .is_shifted = true,
+             .is_split = false,
+             .rows = 2,
+             .columns = 4,
+             .k_multiple = 256,
+             .num_threads = dot_fp32_packed::kThreads,
+             .shared_bytes = stream_bytes(2, 4, 4),
+             .is_packed = true},
+            {{1, 1, 1, 1, 1}, {3, 13, 65, 1, 1}, {2, 6, 1027, 1, 1}});
+}
+
+TEST(JitCudaEmulation, StreamOfPackedWeightsIsRight) {
+  try_sizes({.product = stream_fp16_packed::stream_fp16_packed_product,
+             .sums = stream_fp16_packed::stream_fp16_packed_sums,
+             .in = DType::fp16,
+             .out = DType::fp16,
+             .is_shifted = true,
+             .is_split = true,
+             .rows = 8,
+             .columns = 32,
+             .k_multiple = 256,
+             .num_threads = stream_fp16_packed::kThreads,
+             .shared_bytes = stream_bytes(8, 32, 2),
+             .is_packed = true},
+            {{1, 1, 1, 1, 1}, {9, 37, 301, 2, 1}, {7, 75, 515, 2, 1}});
+}
+
+TEST(JitCudaEmulation, TilesOfPackedWeightsAreRight) {
+  try_sizes({.product = tile_bf16_packed::tile_bf16_packed_product,
+             .sums = tile_bf16_packed::tile_bf16_packed_sums,
+             .in = DType::bf16,
+             .out = DType::fp32,
+             .is_shifted = false,
+             .is_split = true,
+             .rows = 16,
+             .columns = 64,
+             .k_multiple = 64,
+             .num_threads = tile_bf16_packed::kThreads,
+             .shared_bytes = 3 * 80 * 128,
+             .is_packed = true},
+            {{1, 1, 8, 1, 1}, {33, 67, 72, 1, 1}, {17, 77, 296, 2, 8}});
+}
+
+TEST(JitCudaEmulation, TilesOfPackedWeightsAreRightForRowsThatBeginAnywhere) {
+  try_sizes({.product = tile_packed_shifted::tile_packed_shifted_product,
+             .sums = tile_packed_shifted::tile_packed_shifted_sums,
+             .in = DType::bf16,
+             .out = DType::bf16,
+             .is_shifted = true,
+             .is_split = false,
+             .rows = 32,
+             .columns = 32,
+             .k_multiple = 32,
+             .num_threads = tile_packed_shifted::kThreads,
+             .shared_bytes = 2 * 64 * 64,
+             .is_packed = true},
+            {{1, 1, 1, 1, 1}, {33, 35, 99, 1, 8}, {70, 31, 127, 1, 2}});
+}
+
+/// A kernel of stream-K on tiles of 32×64.
+EmulatedKernel shares_of(void (*product)(KernelArguments)) {
+  return {.product = product,
+          .sums = nullptr,
+          .in = DType::fp16,
+          .out = DType::fp32,
+          .is_shifted = false,
+          .is_split = false,
+          .rows = 32,
+          .columns = 64,
+          .k_multiple = 64,
+          .num_threads = shares_fp16::kThreads,
+          .shared_bytes = 3 * 96 * 128,
+          .has_shares = true};
+}
+
+/// Blocks with parts of two tiles, with whole tiles between, with a part of one tile alone, and with nothing.
+TEST(JitCudaEmulation, SharesOfAllTilesAreRight) {
+  try_sizes(shares_of(shares_fp16::shares_fp16_product), {{1, 1, 8, 1, 1},
+                                                          {1, 1, 8, 3, 1},
+                                                          {33, 67, 328, 1, 1},
+                                                          {33, 67, 328, 3, 2},
+                                                          {40, 130, 200, 4, 8},
+                                                          {33, 67, 328, 24, 1},
+                                                          {33, 67, 328, 31, 1},
+                                                          {70, 131, 136, 7, 2},
+                                                          {5, 67, 456, 5, 1}});
+}
+
+TEST(JitCudaEmulation, SharesOfPackedWeightsAreRightForRowsThatBeginAnywhere) {
+  try_sizes({.product = shares_packed_shifted::shares_packed_shifted_product,
+             .sums = nullptr,
+             .in = DType::bf16,
+             .out = DType::bf16,
+             .is_shifted = true,
+             .is_split = false,
+             .rows = 32,
+             .columns = 32,
+             .k_multiple = 32,
+             .num_threads = shares_packed_shifted::kThreads,
+             .shared_bytes = 2 * 64 * 64,
+             .is_packed = true,
+             .has_shares = true},
+            {{1, 1, 1, 1, 1}, {33, 35, 99, 3, 8}, {70, 31, 127, 5, 2}});
+}
+
+TEST(JitCudaEmulation, SharesAreAddedInOneOrderWhoeverIsLast) {
+  const EmulatedKernel kernel = shares_of(shares_fp16::shares_fp16_product);
+  const EmulatedSizes sizes = {33, 67, 712, 9, 1};
+  const auto with_order = [&](unsigned seed) {
+    EmulatedProduct product(kernel, sizes, true, 18, 7);
+    EXPECT_EQ(product.wrong(seed), "");
+    return product.result();
+  };
+  const std::vector<float> first = with_order(1);
+  for (unsigned seed = 2; seed < 12; ++seed) EXPECT_EQ(with_order(seed), first) << seed;
+}
+
+/// Of tiles of three parts: of two, each would take itself for the last, and the second would be right.
+TEST(JitCudaEmulation, SharesAreWrongWithoutBarriersAndWithARace) {
+  for (const auto product :
+       {shares_without_barriers::shares_without_barriers_product, shares_with_a_race::shares_with_a_race_product}) {
+    for (const EmulatedSizes& sizes : {EmulatedSizes{5, 67, 456, 5, 1}, EmulatedSizes{33, 64, 320, 7, 1}})
+      EXPECT_NE(EmulatedProduct(shares_of(product), sizes, true, 18).wrong(), "");
+  }
+}
+
+TEST(JitCudaEmulation, SumsOfOtherBlocksNeedAFenceOfTheWriterAndOneOfTheReader) {
+  const EmulatedKernel parts = {.product = tile_without_fences::tile_without_fences_product,
+                                .sums = tile_without_fences::tile_without_fences_sums,
+                                .in = DType::fp16,
+                                .out = DType::fp16,
+                                .is_shifted = false,
+                                .is_split = true,
+                                .rows = 32,
+                                .columns = 64,
+                                .k_multiple = 64,
+                                .num_threads = tile_fp16::kThreads,
+                                .shared_bytes = 3 * 96 * 128};
+  const EmulatedSizes sizes = {5, 67, 456, 3, 1};
+  EXPECT_EQ(EmulatedProduct(parts, sizes, true, 18).wrong(), "sums are announced before a fence");
+  const auto without = shares_of(shares_without_fences::shares_without_fences_product);
+  EXPECT_EQ(EmulatedProduct(without, sizes, true, 18).wrong(), "sums are announced before a fence");
+  const auto of_writers = shares_of(shares_without_readers_fence::shares_without_readers_fence_product);
+  EXPECT_EQ(EmulatedProduct(of_writers, sizes, true, 18).wrong(), "sums of other blocks are read before a fence");
 }
 
 }  // namespace

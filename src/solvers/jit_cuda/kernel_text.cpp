@@ -13,6 +13,8 @@ extern const char* const kDeviceFunctionsText;
 extern const char* const kRowsText;
 extern const char* const kStreamText;
 extern const char* const kTileText;
+extern const char* const kTilePartsText;
+extern const char* const kTileSharesText;
 
 namespace {
 
@@ -41,6 +43,7 @@ std::string constants_of(const GemmShape& shape, const GemmConfig& config) {
   number("kIn", number_of_type(shape.in));
   number("kOut", number_of_type(shape.out));
   flag("kIsShifted", has_shifted_rows(shape));
+  flag("kIsPacked", config.packed);
   flag("kIsSplit", config.split_k > 1);
   if (config.kernel == Kernel::tile) {
     number("kBlockM", config.block_m);
@@ -65,8 +68,11 @@ std::string constants_of(const GemmShape& shape, const GemmConfig& config) {
 CompileTask gemm_task(const GemmShape& shape, const GemmConfig& config, const std::string& arch) {
   CompileTask task = {.compiler = "nvrtc", .source = {}, .arch = arch, .options = {}, .entries = {kProductEntry}};
   task.source = std::string(kArgumentsText) + "using attune::jit_cuda::KernelArguments;\n" +
-                constants_of(shape, config) + kDeviceFunctionsText + kRowsText +
-                (config.kernel == Kernel::tile ? kTileText : kStreamText);
+                constants_of(shape, config) + kDeviceFunctionsText + kRowsText;
+  if (config.kernel == Kernel::tile)
+    task.source += std::string(kTileText) + (config.blocks > 0 ? kTileSharesText : kTilePartsText);
+  else
+    task.source += kStreamText;
   if (config.split_k > 1) task.entries.emplace_back(kSumEntry);
   return task;
 }

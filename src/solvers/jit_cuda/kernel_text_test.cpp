@@ -34,16 +34,17 @@ class JitCudaText : public testing::Test {
       GTEST_SKIP() << error.what();
     }
   }
-  /// Configs of a space, some of each kernel.
+  /// Configs of a space, some of each kernel, and of tiles whose steps are shared.
   std::vector<GemmConfig> some_of(const GemmShape& shape, size_t count) {
-    std::map<Kernel, std::vector<GemmConfig>> found;
+    std::map<std::pair<Kernel, bool>, std::vector<GemmConfig>> found;
     const SearchSpace space = gemm_space(shape, kGpuForText);
     for (int i = 0; i < 20000; ++i) {
       const GemmConfig one = GemmConfig::of(space.at(random_.below(space.size())));
-      if (found[one.kernel].size() < count) found[one.kernel].push_back(one);
+      auto& of_kind = found[{one.kernel, one.blocks > 0}];
+      if (of_kind.size() < count) of_kind.push_back(one);
     }
     std::vector<GemmConfig> all;
-    for (const auto& [kernel, configs] : found) all.insert(all.end(), configs.begin(), configs.end());
+    for (const auto& [kind, configs] : found) all.insert(all.end(), configs.begin(), configs.end());
     return all;
   }
   const Compiler* nvrtc_ = nullptr;
@@ -57,7 +58,10 @@ TEST_F(JitCudaText, CompilesForEveryTypeWithItsEntriesAndHardlyASpill) {
   for (const GemmShape& shape :
        {GemmShape{.m = 16, .n = 2304, .k = 16384, .in = DType::bf16, .out = DType::bf16},
         GemmShape{.m = 300, .n = 4099, .k = 2057, .in = DType::fp16, .out = DType::fp32, .bias = true},
-        GemmShape{.m = 7, .n = 500, .k = 4096, .in = DType::fp32, .out = DType::fp32}}) {
+        GemmShape{.m = 700, .n = 3000, .k = 4096, .in = DType::bf16, .out = DType::bf16},
+        GemmShape{.m = 7, .n = 500, .k = 4096, .in = DType::fp32, .out = DType::fp32},
+        GemmShape{.m = 15, .n = 511, .k = 4001, .in = DType::bf16, .out = DType::bf16, .packed = true},
+        GemmShape{.m = 5, .n = 511, .k = 4001, .in = DType::fp32, .out = DType::fp32, .packed = true}}) {
     for (const GemmConfig& config : some_of(shape, count)) {
       const CompileTask task = gemm_task(shape, config, num_compiled % 4 == 3 ? "sm_80" : "sm_90");
       const LibraryOutput output = nvrtc_->library()->compile(task);
@@ -75,6 +79,22 @@ TEST_F(JitCudaText, CompilesForEveryTypeWithItsEntriesAndHardlyASpill) {
     }
   }
   std::printf("%zu kernels compiled, %zu with spills\n", num_compiled, num_spilling);
+}
+
+TEST_F(JitCudaText, CompilesForTheFirstArchitectureAndForHoppersOwn) {
+  for (const char* config :
+       {"kernel=dot;rows=2;columns=2;warps=1;depth_warps=4;unroll=4;split_k=1;b_layout=cuda.k64.v1",
+        "kernel=stream;rows=8;columns=32;warps=1;depth_warps=8;unroll=1;split_k=2;reduce=block;b_layout=cuda.k64.v1",
+        "kernel=tile;block_m=64;block_n=64;block_k=64;stages=3;m_warps=2;n_warps=2;group_m=8;blocks=132",
+        "kernel=tile;block_m=64;block_n=64;block_k=64;stages=2;m_warps=2;n_warps=2;group_m=8;blocks=132;b_layout=cuda."
+        "k64.v1"}) {
+    for (const char* arch : {"sm_80", "sm_90a"}) {
+      const GemmShape shape = {.m = 100, .n = 500, .k = 1001, .packed = true};
+      const LibraryOutput output =
+          nvrtc_->library()->compile(gemm_task(shape, GemmConfig::of(Config::parse(config)), arch));
+      EXPECT_TRUE(output.is_compiled) << arch << " " << config << "\n" << output.log;
+    }
+  }
 }
 
 TEST(JitCudaTasks, DependOnTypesAndParametersAndNotOnSizes) {
@@ -99,6 +119,28 @@ TEST(JitCudaTasks, DependOnTypesAndParametersAndNotOnSizes) {
   add(64, 512, 1025, 1);
   add(64, 512, 1031, 1);
   EXPECT_EQ(recipes.size(), 3u) << "with rows that are no multiples of 16 bytes";
+  for (const int64_t n : {64, 65}) {
+    const GemmConfig config = {
+        .kernel = Kernel::stream, .rows = 8, .columns = 16, .warps = 1, .depth_warps = 1, .unroll = 1};
+    for (const bool packed : {false, true}) {
+      GemmConfig one = config;
+      one.packed = packed;
+      recipes.insert(gemm_task({.m = 1, .n = n, .k = 1024, .packed = true}, one, "sm_90").recipe());
+    }
+  }
+  EXPECT_EQ(recipes.size(), 5u) << "with packed weights";
+  for (const int64_t blocks : {132, 264}) {
+    const GemmConfig shares = {.block_m = 64,
+                               .block_n = 64,
+                               .block_k = 64,
+                               .stages = 2,
+                               .m_warps = 2,
+                               .n_warps = 2,
+                               .group_m = 8,
+                               .blocks = blocks};
+    recipes.insert(gemm_task({.m = blocks, .n = 512, .k = 1024}, shares, "sm_90").recipe());
+  }
+  EXPECT_EQ(recipes.size(), 6u) << "with shares of all tiles";
 }
 
 /// Rows name a version and a config, so a changed text would be a kernel that was never verified. golden_recipes.txt
@@ -111,7 +153,9 @@ TEST(JitCudaTasks, DoNotChangeWithoutANewVersion) {
   for (const char* config :
        {"kernel=dot;rows=2;columns=2;warps=1;depth_warps=4;unroll=4;split_k=1",
         "kernel=stream;rows=16;columns=32;warps=1;depth_warps=8;unroll=1;split_k=4;reduce=launch",
-        "kernel=tile;block_m=32;block_n=64;block_k=64;stages=6;m_warps=1;n_warps=4;group_m=8;split_k=1"}) {
+        "kernel=tile;block_m=32;block_n=64;block_k=64;stages=6;m_warps=1;n_warps=4;group_m=8;split_k=1",
+        "kernel=tile;block_m=128;block_n=128;block_k=64;stages=3;m_warps=2;n_warps=4;group_m=8;blocks=132",
+        "kernel=stream;rows=8;columns=32;warps=1;depth_warps=8;unroll=1;split_k=1;b_layout=cuda.k64.v1"}) {
     for (const int64_t k : {4096, 4097}) {
       for (const auto& [in, out] : {std::pair{DType::bf16, DType::bf16}, {DType::fp16, DType::fp32}}) {
         const GemmShape shape = {.m = 16, .n = 512, .k = k, .in = in, .out = out};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Vectors of 16 bytes of rows that begin anywhere, elements of C, and the sum of parts of k. Every kernel has this text
 // behind its constants: kIn and kOut (0: fp32, 1: bf16, 2: fp16), kIsShifted (rows are no multiples of 16 bytes),
-// kIsSplit (k has parts).
+// kIsPacked (B is packed as cuda.k64.v1), kIsSplit (k has parts).
 constexpr int kElementBytes = kIn == 0 ? 4 : 2;
 constexpr int kVector = 16 / kElementBytes;  // Elements of 16 bytes.
 constexpr int kWarp = 32;
@@ -71,6 +71,24 @@ static __device__ Vector vector_at(const void* matrix, int row, int length, int 
   }
 }
 
+// Elements between two rows of B that are 8 apart, in eighths: k, or in cuda.k64.v1 k with its padding.
+static __device__ int length_of_b(int k) { return kIsPacked ? (k + 63) / 64 * 64 : k; }
+
+// Where an element of B is. Packed, rows are panels of 8 in blocks of 32 along k.
+static __device__ long long place_in_b(int row, int length, int k) {
+  const long long first = static_cast<long long>(kIsPacked ? row / 8 * 8 : row) * length;
+  return first + (kIsPacked ? k / 32 * 256 + row % 8 * 32 + k % 32 : k);
+}
+
+// vector_at() of B. Packed vectors are whole: they have zeros behind the last element.
+template <bool kOnce>
+static __device__ Vector vector_of_b(const KernelArguments& product, int row, int k, int end) {
+  if constexpr (!kIsPacked) return vector_at<kOnce>(product.b, row, product.k, k, end);
+  const char* const address =
+      static_cast<const char*>(product.b) + place_in_b(row, length_of_b(product.k), k) * kElementBytes;
+  return vector_of(kOnce ? load_once(address, k < end) : load_again(address, k < end));
+}
+
 // A row or column of C that exists: what is computed for others is not stored.
 static __device__ int within(int index, int extent) { return index < extent ? index : extent - 1; }
 
@@ -113,7 +131,7 @@ static __device__ float sum_of_parts(const KernelArguments& product, int row, in
 // Stores an element of a tile, or its part's share of it.
 static __device__ void put(const KernelArguments& product, int part, int row, int column, float sum) {
   if constexpr (!kIsSplit) return store(product, row, column, sum);
-  product.sums[(static_cast<long long>(part) * product.m + row) * product.n + column] = sum;
+  __stcg(product.sums + (static_cast<long long>(part) * product.m + row) * product.n + column, sum);
 }
 
 // The same for two neighbouring elements, of which the second need not exist. Rows of an even length begin at multiples
@@ -124,7 +142,7 @@ static __device__ void put_pair(const KernelArguments& product, int part, int ro
     if (column + 1 < product.n) put(product, part, row, column + 1, sums.y);
   } else if constexpr (kIsSplit) {
     float* const to = product.sums + (static_cast<long long>(part) * product.m + row) * product.n + column;
-    *reinterpret_cast<float2*>(to) = sums;
+    __stcg(reinterpret_cast<float2*>(to), sums);
   } else {
     const unsigned low = narrowed(sums.x + bias_of(product, column));
     const unsigned high = narrowed(sums.y + bias_of(product, column + 1));
@@ -134,22 +152,30 @@ static __device__ void put_pair(const KernelArguments& product, int part, int ro
   }
 }
 
-// The last block of a tile adds the parts of all. `flag`: a word of shared memory. All threads of a block call it,
-// behind put().
+// Whether this block is the last of a tile's `num_parts`, whose sums it may read then. `flag`: a word of shared memory.
+// All threads of a block call it, behind the stores of their sums.
+static __device__ bool is_last(const KernelArguments& product, int tile, int num_parts, unsigned* flag) {
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    *flag = atomicAdd(product.counters + tile, 1u) == static_cast<unsigned>(num_parts) - 1;
+    if (*flag != 0) product.counters[tile] = 0;
+  }
+  __syncthreads();
+  if (*flag == 0) return false;
+  __threadfence();
+  return true;
+}
+
+// The last block of a tile adds the parts of all. All threads of a block call it, behind put().
 static __device__ void add_parts(const KernelArguments& product, int tile, int first_row, int num_rows,
                                  int first_column, int num_columns, unsigned* flag) {
   if (!kIsSplit || product.counters == nullptr) return;
-  __threadfence();
-  __syncthreads();
-  if (threadIdx.x == 0) *flag = atomicAdd(product.counters + tile, 1u) == static_cast<unsigned>(product.num_parts) - 1;
-  __syncthreads();
-  if (*flag == 0) return;
-  __threadfence();
+  if (!is_last(product, tile, product.num_parts, flag)) return;
   for (int i = static_cast<int>(threadIdx.x); i < num_rows * num_columns; i += static_cast<int>(blockDim.x)) {
     const int row = first_row + i / num_columns, column = first_column + i % num_columns;
     if (row < product.m && column < product.n) store(product, row, column, sum_of_parts(product, row, column));
   }
-  if (threadIdx.x == 0) product.counters[tile] = 0;
 }
 
 // The second launch.

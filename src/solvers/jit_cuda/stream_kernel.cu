@@ -31,8 +31,8 @@ static __device__ void add_elements(const KernelArguments& product, const Tile& 
   for (int u = 0; u < kUnroll; ++u) {
     ATTUNE_UNROLL
     for (int c = 0; c < kColumns; ++c)
-      weights[u][c] = vector_at<true>(product.b, within(tile.first_column + place.column + c, product.n), product.k,
-                                      k0 + u * kStep, tile.end);
+      weights[u][c] =
+          vector_of_b<true>(product, within(tile.first_column + place.column + c, product.n), k0 + u * kStep, tile.end);
   }
   ATTUNE_UNROLL
   for (int u = 0; u < kUnroll; ++u) {
@@ -83,8 +83,8 @@ static __device__ void add_matrices(const KernelArguments& product, const Tile& 
     const int k = k0 + u * kChunk + of_group * 8;
     ATTUNE_UNROLL
     for (int t = 0; t < kTiles * 2; ++t)
-      weights[u][t / 2][t % 2] = vector_at<true>(
-          product.b, within(tile.first_column + place.column + t * 8 + group, product.n), product.k, k, tile.end);
+      weights[u][t / 2][t % 2] =
+          vector_of_b<true>(product, within(tile.first_column + place.column + t * 8 + group, product.n), k, tile.end);
     ATTUNE_UNROLL
     for (int r = 0; r < kRowTiles; ++r)
       x[u][r] = vector_at<false>(product.a, within(tile.first_row + r * 8 + group, product.m), product.k, k, tile.end);

@@ -27,18 +27,19 @@ static __device__ Move move_of_thread() {
   return {static_cast<int>(threadIdx.x) / kRowVectors, static_cast<int>(threadIdx.x) % kRowVectors};
 }
 
-template <int kMoves, int kRows>
+template <bool kIsB, int kMoves, int kRows>
 static __device__ void begin_fill(const void* matrix, int first_row, int num_rows, int length, int k0, int end,
                                   unsigned char* stage) {
   const Move move = move_of_thread();
   const int k = k0 + move.vector * kVector, row = first_row + move.row;
-  const char* const from =
-      static_cast<const char*>(matrix) + (static_cast<long long>(row) * length + k) * kElementBytes;
+  const long long first = kIsB ? place_in_b(row, length, k) : static_cast<long long>(row) * length + k;
+  const char* const from = static_cast<const char*>(matrix) + first * kElementBytes;
   unsigned char* const to = stage + place(move.row, move.vector);
   ATTUNE_UNROLL
   for (int i = 0; i < kMoves; ++i) {
     if (kRows % kRowStep != 0 && move.row + i * kRowStep >= kRows) break;
-    const bool is_there = k < end && row + i * kRowStep < num_rows;
+    // Packed, a stage is whole: k is padded to the longest.
+    const bool is_there = ((kIsB && kIsPacked) || k < end) && row + i * kRowStep < num_rows;
     const long long at = static_cast<long long>(i) * kRowStep * length * kElementBytes;
     copy_later(to + i * kRowStep * kRowBytes, is_there ? from + at : matrix, is_there ? 16 : 0);
   }
@@ -46,9 +47,9 @@ static __device__ void begin_fill(const void* matrix, int first_row, int num_row
 
 static __device__ void begin_fill(const KernelArguments& product, const Tile& tile, int stage, int k0) {
   unsigned char* const to = shared_memory() + stage * kStageBytes;
-  begin_fill<kMovesA, kBlockM>(product.a, tile.first_row, product.m, product.k, k0, tile.end, to);
-  begin_fill<kMovesB, kBlockN>(product.b, tile.first_column, product.n, product.k, k0, tile.end,
-                               to + kBlockM * kRowBytes);
+  begin_fill<false, kMovesA, kBlockM>(product.a, tile.first_row, product.m, product.k, k0, tile.end, to);
+  begin_fill<true, kMovesB, kBlockN>(product.b, tile.first_column, product.n, length_of_b(product.k), k0, tile.end,
+                                     to + kBlockM * kRowBytes);
 }
 
 // Rows that begin anywhere pass through registers.
@@ -64,8 +65,8 @@ static __device__ void load(const KernelArguments& product, const Tile& tile, in
                                   tile.end);
   ATTUNE_UNROLL
   for (int i = 0; i < kMovesB; ++i)
-    moved.b[i] = vector_at<false>(product.b, within(tile.first_column + move.row + i * kRowStep, product.n), product.k,
-                                  k, tile.end);
+    moved.b[i] =
+        vector_of_b<false>(product, within(tile.first_column + move.row + i * kRowStep, product.n), k, tile.end);
 }
 template <int kMoves, int kRows>
 static __device__ void write(const Vector (&vectors)[kMoves], unsigned char* stage) {
@@ -146,21 +147,17 @@ static __device__ float* tile_element(int row, int column) {
   return reinterpret_cast<float*>(shared_memory()) + row * kTileRow + column;
 }
 
-static __device__ void put_tile(const KernelArguments& product, const Tile& tile, int part,
-                                const float (&sums)[kRowTiles][kColumnTiles][4]) {
+// What a product of the tensor cores leaves in a thread becomes part of that tile. `number`: row tile · kColumnTiles +
+// column tile.
+static __device__ void lay(int number, const float (&sums)[4]) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp, warp = static_cast<int>(threadIdx.x) / kWarp;
-  float* const first =
-      tile_element(warp / kWarpsN * kWarpRows + lane / 4, warp % kWarpsN * kWarpColumns + lane % 4 * 2);
-  __syncthreads();
-  ATTUNE_UNROLL
-  for (int r = 0; r < kRowTiles; ++r) {
-    ATTUNE_UNROLL
-    for (int c = 0; c < kColumnTiles; ++c) {
-      float* const upper = first + r * 16 * kTileRow + c * 8;
-      *reinterpret_cast<float2*>(upper) = {sums[r][c][0], sums[r][c][1]};
-      *reinterpret_cast<float2*>(upper + 8 * kTileRow) = {sums[r][c][2], sums[r][c][3]};
-    }
-  }
+  float* const upper = tile_element(warp / kWarpsN * kWarpRows + number / kColumnTiles * 16 + lane / 4,
+                                    warp % kWarpsN * kWarpColumns + number % kColumnTiles * 8 + lane % 4 * 2);
+  *reinterpret_cast<float2*>(upper) = {sums[0], sums[1]};
+  *reinterpret_cast<float2*>(upper + 8 * kTileRow) = {sums[2], sums[3]};
+}
+
+static __device__ void put_laid_tile(const KernelArguments& product, const Tile& tile, int part) {
   __syncthreads();
   for (int i = static_cast<int>(threadIdx.x); i < kBlockM * kBlockN / 2; i += kThreads) {
     const int in_row = i / (kBlockN / 2), in_column = i % (kBlockN / 2) * 2;
@@ -171,20 +168,27 @@ static __device__ void put_tile(const KernelArguments& product, const Tile& tile
   }
 }
 
-extern "C" __global__ void __launch_bounds__(kThreads) attune_product(KernelArguments product) {
+static __device__ void put_tile(const KernelArguments& product, const Tile& tile, int part,
+                                const float (&sums)[kRowTiles][kColumnTiles][4]) {
+  __syncthreads();
+  ATTUNE_UNROLL
+  for (int r = 0; r < kRowTiles; ++r) {
+    ATTUNE_UNROLL
+    for (int c = 0; c < kColumnTiles; ++c) lay(r * kColumnTiles + c, sums[r][c]);
+  }
+  put_laid_tile(product, tile, part);
+}
+
+// Tiles are numbered so that product.group rows of them are computed together.
+static __device__ Tile tile_of(const KernelArguments& product, int number, int end) {
   const int row_tiles = (product.m + kBlockM - 1) / kBlockM, column_tiles = (product.n + kBlockN - 1) / kBlockN;
-  const int part = static_cast<int>(blockIdx.x) / (row_tiles * column_tiles);
-  const int number = static_cast<int>(blockIdx.x) % (row_tiles * column_tiles);
   const int first_of_group = number / (product.group * column_tiles) * product.group;
   const int group_rows = row_tiles - first_of_group < product.group ? row_tiles - first_of_group : product.group;
   const int in_group = number - first_of_group * column_tiles;
-  const int begin = part * product.part_length;
-  const Tile tile = {(first_of_group + in_group % group_rows) * kBlockM, in_group / group_rows * kBlockN,
-                     product.k - begin < product.part_length ? product.k : begin + product.part_length};
-  float sums[kRowTiles][kColumnTiles][4] = {};
-  multiply_all(product, tile, begin, sums);
-  put_tile(product, tile, part, sums);
-  __syncthreads();
-  add_parts(product, number, tile.first_row, kBlockM, tile.first_column, kBlockN,
-            reinterpret_cast<unsigned*>(shared_memory()));
+  return {(first_of_group + in_group % group_rows) * kBlockM, in_group / group_rows * kBlockN,
+          product.k < end ? product.k : end};
+}
+
+static __device__ int num_tiles(const KernelArguments& product) {
+  return (product.m + kBlockM - 1) / kBlockM * ((product.n + kBlockN - 1) / kBlockN);
 }
