@@ -258,8 +258,11 @@ constexpr TextFault kTextFaults[] = {
      kTileOfParts, "m=20 n=700 k=4040 dtype=bf16"},
     {"columns of the last tile are those of the first", "return index < extent ? index : extent - 1;",
      "return index < extent / 32 * 32 ? index : index % 32;", kStream, "m=5 n=1001 k=4096 dtype=bf16"},
-    // Not the last but one: the parts that it lacks are mostly written while it reads the others.
-    {"the first block adds the parts", "static_cast<unsigned>(num_parts) - 1;", "0;", kManyTilesOfParts,
+    // Not the last but one: the parts that it lacks are mostly written while it reads the others. The counter returns
+    // to 0 when all have come: if the first block did it, each would be a first one, and the last would be right.
+    {"the first block adds the parts",
+     "static_cast<unsigned>(num_parts) - 1;\n    if (*flag != 0) product.counters[tile] = 0;",
+     "0;\n    atomicCAS(product.counters + tile, static_cast<unsigned>(num_parts), 0u);", kManyTilesOfParts,
      "m=20 n=16384 k=4096 dtype=bf16"},
     {"nobody waits for a copy", "copies_done<kStages - 2>();", "", kTileOfParts, "m=20 n=700 k=4096 dtype=bf16"},
     {"a row ends in the next one", "vector.words[i] = left >= 4 ?", "vector.words[i] = true ?", kStream,
