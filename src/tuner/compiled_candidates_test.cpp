@@ -86,8 +86,9 @@ class TunerOfCompiledCandidates : public testing::Test {
     journal_ = open_memory_journal();
     TestClock clock;
     SilentObserver observer;
-    const auto result =
-        Tuner(executor, *journal_, options_, clock, &kernels).run({{.problem = problem_}}, observer, false);
+    std::vector<WorkItem> items = {{.problem = problem_}};
+    if (with_another_) items.push_back({.problem = another_});
+    const auto result = Tuner(executor, *journal_, options_, clock, &kernels).run(items, observer, false);
     Run run{{}, result.front().decision};
     EXPECT_TRUE(run.decision) << result.front().reason;
     journal_->scan({.problem = problem_}, [&](const Entry& entry, const Stamp&) {
@@ -100,7 +101,9 @@ class TunerOfCompiledCandidates : public testing::Test {
   const TemporaryFolder folder_{"compiled-candidates-test"};
   const Problem text_ = Problem::parse("gemm_a16w16 m=5 n=33 k=8 dtype=fp32");
   const Problem problem_ = op_of(text_).normalise(text_, FakeDevice::describe());
+  const Problem another_ = problem_.with("m", "6");
   TunerOptions options_;
+  bool with_another_ = false;  ///< Besides `problem_`.
   bool ordered_ = false;
   size_t max_ahead_ = 0;  ///< Candidates asked for and not prepared yet.
   std::unique_ptr<Journal> journal_;
@@ -135,6 +138,24 @@ TEST_F(TunerOfCompiledCandidates, AreMeasuredWhileLaterOnesAreCompiled) {
     if (config.integer("us") != 7) return;
     EXPECT_TRUE(becomes_true([&] { return fs::exists(marked("begun")); }));
     std::ofstream(marked("prepared")) << "";
+  });
+  ASSERT_TRUE(tuned.decision);
+  EXPECT_EQ(tuned.decision->winner.config.key(), "us=5");
+}
+
+/// The compiler of the last config ends only when the second problem's first candidate is prepared.
+TEST_F(TunerOfCompiledCandidates, OfAnotherProblemAreMeasuredWhileOneWaitsForItsCompiler) {
+  ordered_ = true;
+  with_another_ = true;
+  options_.compiles_beside_measuring = true;
+  const auto script = [&](const Config& config) {
+    if (config.integer("us") != 5) return ": " + config.key() + "; : >out";
+    return "for i in 1 2 3 4 5 6 7 8 9; do for j in 1 2 3 4 5 6 7 8 9; do [ -e " + marked("another") +
+           " ] && : >out && exit; sleep 0.01; done; done; exit 1";
+  };
+  int num_first = 0;
+  const auto tuned = run({9, 7, 5}, script, 2, [&](const Config& config) {
+    if (config.integer("us") == 9 && ++num_first == 2) std::ofstream(marked("another")) << "";
   });
   ASSERT_TRUE(tuned.decision);
   EXPECT_EQ(tuned.decision->winner.config.key(), "us=5");

@@ -65,7 +65,8 @@ class TurnsExecutor final : public Executor {
   const DeviceInfo& device() const override { return inner_.device(); }
   void begin(Request request) override {
     const auto* const sample = std::get_if<request::Sample>(&request);
-    for (const Turn& turn : sample != nullptr ? sample->schedule : std::vector<Turn>()) launches.push_back(turn.launches);
+    for (const Turn& turn : sample != nullptr ? sample->schedule : std::vector<Turn>())
+      launches.push_back(turn.launches);
     inner_.begin(std::move(request));
   }
   int descriptor() const override { return inner_.descriptor(); }

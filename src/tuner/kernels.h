@@ -70,6 +70,10 @@ class Kernels {
   void serve() { collect(Milliseconds(0)); }
   /// Whether one of the candidates needs a compiled kernel.
   bool are_needed(std::span<const Request> requests) const;
+  /// The recipes of the kernels that candidates need.
+  std::vector<std::string> recipes_of(std::span<const Request> requests) const;
+  /// Whether build() would wait for none of them. Serves the compilers. Throws like build().
+  bool are_ready(std::span<const std::string> recipes);
   uint32_t num_jobs() const noexcept { return pool_.num_jobs(); }  ///< Maximum number of compilers at once.
 
  private:

@@ -45,6 +45,18 @@ bool ProblemRun::ask_more(size_t max_count) {
   return !asked_.empty();
 }
 
+/// Whether kernels that are compiled beside measuring are not there yet. What else there is to do goes first then.
+bool ProblemRun::awaits_kernels(std::span<const Candidate> candidates) {
+  if (asked_ahead_ == 0) return false;
+  awaited_ = context_.kernels->recipes_of(Kernels::requests_of(item_.problem, contenders_, candidates));
+  return waits_for_compiler();
+}
+
+bool ProblemRun::waits_for_compiler() {
+  if (!awaited_.empty() && context_.kernels->are_ready(awaited_)) awaited_.clear();
+  return !awaited_.empty();
+}
+
 AdmitAnswer ProblemRun::verify(const Candidate& candidate, Slot slot, Kernels::BuildResult built, bool known) {
   if (!built.outcome.ok()) return {.slot = slot, .verified = std::move(built.outcome)};
   const double began_s = context_.clock.now_s();
@@ -192,24 +204,32 @@ void ProblemRun::admit_untuned() {
   }
 }
 
-void ProblemRun::admit_more(uint32_t max_count) {
+/// Lets those join that the contest has asked for, up to one whose kernel is still being compiled: the next step goes
+/// on with it, so that what is done does not depend on when compilers end. A step waits for the kernel of its first
+/// one.
+void ProblemRun::admit_more() {
   const auto is_asking = [this] { return asking_ == Asking::yes || asking_ == Asking::idle; };
-  size_t joined = 0;
-  while (is_asking() && joined < max_count && ask_more(max_count - joined)) {
+  auto& [max_count, num_joined] = *joining_;
+  bool is_first = true;
+  while (is_asking() && num_joined < max_count && ask_more(max_count - num_joined)) {
     if (context_.must_stop()) return;
     const Candidate candidate = asked_.front();
     const bool is_new = !tried_.contains(candidate.name());
     if (is_new && !fits(until_decision_s(candidate))) stop_asking();
     if (!is_asking()) break;
+    if (is_new && !is_first && awaits_kernels({&candidate, 1})) return;
     asked_.pop_front();
     if (!is_new) continue;
+    is_first = false;
     tell_progress();
     // A candidate that was slower than another may still be the one that is wanted.
     if (EntrantFacts* entrant = admit(candidate, is_given(candidate))) {
       join(*entrant);
-      ++joined;
+      ++num_joined;
     }
   }
+  const size_t joined = num_joined;
+  joining_.reset();
   const bool has_more = !asked_.empty() || !source_->exhausted();
   if (joined > 0 && is_asking() && has_more) return;
   // A local search with nothing to ask for is asked again after the next round. If that happens twice without a round

@@ -63,6 +63,8 @@ void ProblemRun::end_early(Cut cut) {
   else
     cut_->is_abandoned |= cut.is_abandoned;
   contest_.cut();
+  joining_.reset();
+  awaited_.clear();
   ready_at_s_ = 0;
   needs_fresh_worker_ = false;
 }
@@ -95,6 +97,8 @@ void ProblemRun::take_step() {
   } else if (is_about_to_measure()) {
     state_ = State::racing;
     admit_untuned();
+  } else if (joining_) {
+    admit_more();
   } else {
     const Want want = contest_.next();
     const bool is_race_over = state_ != State::contesting && contest_.phase() != Phase::race;
@@ -123,16 +127,18 @@ void ProblemRun::note_time(TimeUse before) {
 }
 
 void ProblemRun::fulfil(const Want& want) {
-  if (const auto* entrants = std::get_if<WantEntrants>(&want))
-    admit_more(entrants->max_count);
-  else if (const auto* samples = std::get_if<WantSamples>(&want))
+  if (const auto* entrants = std::get_if<WantEntrants>(&want)) {
+    joining_ = {.max_count = entrants->max_count};
+    admit_more();
+  } else if (const auto* samples = std::get_if<WantSamples>(&want)) {
     sample(samples->schedule);
-  else if (const auto* delay = std::get_if<WantDelay>(&want))
+  } else if (const auto* delay = std::get_if<WantDelay>(&want)) {
     await_delay(delay->seconds);
-  else if (std::holds_alternative<WantFreshWorker>(want))
+  } else if (std::holds_alternative<WantFreshWorker>(want)) {
     await_fresh_worker();
-  else
+  } else {
     decide();
+  }
 }
 
 void ProblemRun::open() {
@@ -185,6 +191,10 @@ void ProblemRun::open() {
     asked_ahead_ = how_.asked_ahead > 0
                        ? how_.asked_ahead
                        : context_.look_ahead.window(context_.kernels->num_jobs(), how_.contest.race.batch);
+  if (asked_ahead_ > 0) {
+    compile_ahead(source_->untuned());
+    awaits_kernels(source_->untuned());
+  }
 }
 
 const Problem* ProblemRun::next_part() const {

@@ -47,6 +47,8 @@ class ProblemRun {
   /// go on; null: none.
   const Problem* next_part() const;
   void step();
+  /// True if the next step() begins with waiting for a compiler, so that other problems should go on first.
+  bool waits_for_compiler();
   /// True if it can continue in another worker only than that of its last samples: with renew_worker(), or when the
   /// worker is replaced for another problem.
   bool needs_fresh_worker() const noexcept { return needs_fresh_worker_ && !sampler_.has_fresh_worker(); }
@@ -67,6 +69,10 @@ class ProblemRun {
   struct Cut {
     std::string reason;
     bool is_abandoned = false;
+  };
+  /// Entrants that the contest has asked for.
+  struct Joining {
+    size_t max_count = 0, joined = 0;
   };
 
   void open();
@@ -89,7 +95,8 @@ class ProblemRun {
   bool ask_more(size_t max_count);
   void admit_untuned();
   EntrantFacts* set_baseline(std::span<const Candidate> candidates);
-  void admit_more(uint32_t max_count);
+  void admit_more();
+  bool awaits_kernels(std::span<const Candidate> candidates);
   std::vector<Kernels::BuildResult> build(std::span<const Candidate> candidates);
   EntrantFacts* admit(const Candidate& candidate, bool keep);
   EntrantFacts* admit_built(const Candidate& candidate, Kernels::BuildResult built,
@@ -143,6 +150,8 @@ class ProblemRun {
   std::unique_ptr<CandidateSource> source_;
   uint32_t asked_ahead_ = 0;     // 0: compiling and measuring alternate
   std::deque<Candidate> asked_;  // that were not tried yet, in the order of asking
+  std::optional<Joining> joining_;
+  std::vector<std::string> awaited_;  // recipes of the kernels that the next step needs, until they are there
   std::map<Slot, EntrantFacts> entrants_;
   CandidateHistory history_;
   RaceTimes race_times_;

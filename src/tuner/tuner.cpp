@@ -67,6 +67,8 @@ class DeviceRun {
         step(*ready);
       else if (num_open() < max_open_ && (begin_part() || (ended.empty() && begin_next())))
         continue;
+      else if (Active* compiling = next_ready(Compilers::waited_for))
+        step(*compiling);
       else if (Active* waiting = next_without_worker())
         renew_worker(*waiting);
       else
@@ -101,12 +103,14 @@ class DeviceRun {
     return context_.options.budget_s > 0 ? began_s_ + context_.options.budget_s - context_.clock.now_s() : kForever;
   }
 
+  enum class Compilers : uint8_t { not_waited_for, waited_for };
+
   /// The oldest active run that has work in the present worker; null if all wait.
-  Active* next_ready() {
+  Active* next_ready(Compilers compilers = Compilers::not_waited_for) {
     const double now_s = context_.clock.now_s();
     for (Active& one : active_) {
-      if (one.run->ready_at_s() <= now_s && !one.run->needs_fresh_worker() && one.run->next_part() == nullptr)
-        return &one;
+      if (one.run->ready_at_s() > now_s || one.run->needs_fresh_worker() || one.run->next_part() != nullptr) continue;
+      if (compilers == Compilers::waited_for || !one.run->waits_for_compiler()) return &one;
     }
     return nullptr;
   }
