@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Cost for the host of a turn that is timed by a graph on an NVIDIA GPU: capture of N launches, replacement of the work
-// of an executable graph, and a graph made anew. A Markdown table; medians of 51 turns.
+// A turn that is timed by a graph on an NVIDIA GPU. For the host: capture of N launches, replacement of the work of an
+// executable graph, a graph made anew, and its copy to the device. On the GPU: the time of a launch in the graph's
+// first launch, with and without that copy, and in a later one. A Markdown table; medians of 51 turns.
 //     nvcc -std=c++20 -O2 -o graph_turns tests/perf/graph_turns.cu && ./graph_turns
 #include <cuda_runtime.h>
 
@@ -41,48 +42,65 @@ int main() {
   check(cudaEventCreate(&begin));
   check(cudaEventCreate(&end));
   std::printf(
-      "| launches | capture, us | replace, us | make anew, us | us a launch on the GPU: replaced | made anew |\n");
-  std::printf("|---|---|---|---|---|---|\n");
+      "| launches | capture, us | replace, us | make anew, us | copy, us | us a launch on the GPU: first, not copied | "
+      "first, "
+      "copied | later |\n");
+  std::printf("|---|---|---|---|---|---|---|---|\n");
   for (const int launches : {10, 100, 1000}) {
-    std::vector<double> capture, replace, make, replaced_run, made_run;
+    std::vector<double> capture_us, replace_us, make_us, copy_us, first, copied, later;
     cudaGraphExec_t kept = nullptr;
-    for (int turn = 0; turn <= kTurns; ++turn) {
+    int turn = 0;
+    const auto capture = [&] {
+      cudaGraph_t graph{};
       const double start = now_us();
       check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
       check(cudaEventRecordWithFlags(begin, stream, cudaEventRecordExternal));
       for (int i = 0; i < launches; ++i) add<<<1, 1, 0, stream>>>(memory, (i * 7 + turn) % kCopies);
       check(cudaEventRecordWithFlags(end, stream, cudaEventRecordExternal));
-      cudaGraph_t graph{};
       check(cudaStreamEndCapture(stream, &graph));
-      const double captured = now_us();
-      cudaGraphExec_t anew{};
-      check(cudaGraphInstantiate(&anew, graph, 0));
-      const double made = now_us();
+      capture_us.push_back(now_us() - start);
+      return graph;
+    };
+    const auto replace = [&] {
+      cudaGraph_t graph = capture();
       cudaGraphExecUpdateResultInfo info{};
-      if (kept != nullptr) check(cudaGraphExecUpdate(kept, graph, &info));
-      const double replaced = now_us();
-      const auto run = [&](cudaGraphExec_t one) {
-        float ms = 0;
-        check(cudaGraphLaunch(one, stream));
-        check(cudaGraphLaunch(one, stream));
-        check(cudaStreamSynchronize(stream));
-        check(cudaEventElapsedTime(&ms, begin, end));
-        return 1e3 * ms / launches;
-      };
+      const double start = now_us();
+      check(cudaGraphExecUpdate(kept, graph, &info));
+      replace_us.push_back(now_us() - start);
+      check(cudaGraphDestroy(graph));
+    };
+    // A device that comes from rest would take longer, so other work comes right before.
+    const auto run_us = [&] {
+      float ms = 0;
+      for (int i = 0; i < 16; ++i) add<<<1, 1, 0, stream>>>(memory, i);
+      check(cudaGraphLaunch(kept, stream));
+      check(cudaStreamSynchronize(stream));
+      check(cudaEventElapsedTime(&ms, begin, end));
+      return 1e3 * ms / launches;
+    };
+    for (; turn <= kTurns; ++turn) {
+      cudaGraph_t graph = capture();
+      cudaGraphExec_t anew{};
+      const double start = now_us();
+      check(cudaGraphInstantiate(&anew, graph, 0));
+      make_us.push_back(now_us() - start);
+      check(cudaGraphDestroy(graph));
       if (kept == nullptr) {
         kept = anew;
-      } else {
-        replaced_run.push_back(run(kept));
-        made_run.push_back(run(anew));
-        capture.push_back(captured - start);
-        make.push_back(made - captured);
-        replace.push_back(replaced - made);
-        check(cudaGraphExecDestroy(anew));
+        continue;
       }
-      check(cudaGraphDestroy(graph));
+      check(cudaGraphExecDestroy(anew));
+      replace();
+      first.push_back(run_us());
+      later.push_back(run_us());
+      replace();
+      const double before = now_us();
+      check(cudaGraphUpload(kept, stream));
+      copy_us.push_back(now_us() - before);
+      copied.push_back(run_us());
     }
     check(cudaGraphExecDestroy(kept));
-    std::printf("| %d | %.0f | %.0f | %.0f | %.2f | %.2f |\n", launches, median(capture), median(replace), median(make),
-                median(replaced_run), median(made_run));
+    std::printf("| %d | %.0f | %.0f | %.0f | %.0f | %.2f | %.2f | %.2f |\n", launches, median(capture_us),
+                median(replace_us), median(make_us), median(copy_us), median(first), median(copied), median(later));
   }
 }
