@@ -65,6 +65,15 @@ ordered_json table_line_json(const TableLine& line) {
   return one;
 }
 
+/// Nothing for a problem that another version has written, or that is damaged.
+std::optional<Problem> known_problem(const std::string& key) {
+  try {
+    return Problem::parse(key);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 ordered_json run_json(const RunRow& row) {
   const int64_t now_ms = unix_ms();
   const auto left_s = row.left_s(now_ms);
@@ -266,7 +275,9 @@ HttpAnswer Api::tables(const HttpRequest& request) {
 
 /// Whether a candidate was verified again since, and is well.
 bool Api::is_well_since(const EntryHeading& death) {
-  const Query later{.problem = Problem::parse(death.problem),
+  const auto problem = known_problem(death.problem);
+  if (!problem) return false;  // Nobody here can have tried it again, and one such line hides no other.
+  const Query later{.problem = problem,
                     .device = death.device,
                     .stages = {Stage::verify},
                     .after = death.stamp.id,

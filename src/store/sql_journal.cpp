@@ -106,7 +106,9 @@ class SqlJournal final : public Journal {
 
   size_t scan(const Query& query, const std::function<void(const Entry&, const Stamp&)>& visit) const override {
     refresh_schema();
-    const auto where = condition_of(query, entries_ == kSchema1Entries);
+    auto where = condition_of(query, entries_ == kSchema1Entries);
+    // What an index finds is sorted by id, and SQLite would hold all payloads until then.
+    if (query.problem) where.first = fmt::format("id IN (SELECT id FROM {} WHERE {})", entries_, where.first);
     size_t num_visited = 0;
     return read_past_damage(query, [&](ScanPlace& place, const std::string& tail) {
       const auto take = [&](const Stamp& stamp, const std::string& payload) {

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """`attune ci run` where something fails or interrupts it: what is tuned is published, and the next call goes on."""
+import json
 import os
 import shutil
 import signal
+import subprocess
 import time
 
 import story
@@ -28,6 +30,33 @@ class Failures(CiRun):
         self.shapes("seven,40,40")
         self.ci(status=1)
         self.assertIn(LIST + ":2", self.results()["families"][0]["failure"])
+
+    def test_what_an_earlier_call_cannot_have_written_is_told_in_a_sentence(self):
+        self.shapes("1,40,40")
+        self.ci()
+        inputs = self.results()["inputs"]
+        for ending in (5, None, ["done"]):
+            self.put("ci-results/results.json", json.dumps({"ending": ending}))
+            self.refuses("--config-dir", "configs", says="does not say how it ended, remove the folder")
+        for name, families in (("before.json", "x"), ("before.json", {"gemm_a16w16": "x"}), ("before.json", {"gemm_a16w16": [1]}),
+                               ("before.json", {"gemm_a16w16": {"num_findings": "x", "shapes": []}}),
+                               ("before.json", {"gemm_a16w16": {"device": 5, "shapes": []}}), ("after.json", [1])):
+            with self.subTest(name, families=families):
+                self.put("ci-results/results.json", json.dumps({"version": 1, "ending": "running", "inputs": inputs}))
+                self.put("ci-results/" + name, json.dumps({"version": 1, "families": families}))
+                result = self.ci(status=1)
+                self.assertIn("cannot be read, remove the folder of the run", result.stderr)
+                self.assertIn("cannot be read, remove the folder of the run", self.results()["families"][0]["failure"])
+                self.ci()  # It is done, and is begun anew.
+
+    def test_a_reader_that_goes_away_does_not_end_the_run(self):
+        self.shapes("1,40,40")
+        reading, writing = os.pipe()
+        os.close(reading)
+        run = subprocess.run([story.PROGRAM, "ci", "run", "--config-dir", "configs", "--arguments", FAKE_ARGUMENTS], cwd=self.work,
+                             env=self.environment(), stdout=subprocess.DEVNULL, stderr=writing, timeout=60)
+        os.close(writing)
+        self.assertEqual((run.returncode, self.results()["ending"]), (0, "done"))
 
 
 class Interrupts(CiRun):
@@ -123,6 +152,17 @@ class Interrupts(CiRun):
         first.send(signal.SIGKILL)
         first.wait()
         self.assertIn("goes on with the run", self.ci().stderr)  # The lock of a killed run is no obstacle.
+
+    def test_a_call_that_was_killed_while_it_wrote_its_first_file_leaves_no_obstacle(self):
+        self.shapes("1,40,40")
+        absent = 2**22 + 1  # No process has such a number.
+        for name in ("run.lock", f".results.json.{absent}.2.tmp", f".before.json.{absent}.3.tmp"):
+            self.put("ci-results/" + name, "{")
+            self.ci()
+            self.assertEqual([one for one in os.listdir(self.work / "ci-results") if one.endswith(".tmp")], [])
+            if name == "run.lock":
+                shutil.rmtree(self.work / "ci-results")
+                self.put("ci-results/run.lock", "")
 
 
 if __name__ == "__main__":

@@ -183,6 +183,20 @@ class Only(CiRun):
                 for family in self.results(folder)["families"] for one in family["shapes"]]
 
     @unittest.skipUnless(shutil.which("git"), "git is not installed")
+    def test_a_tag_with_the_name_of_the_main_branch_is_none(self):
+        self.shapes(self.OLD)
+        self.git("init", "-q")
+        self.commit("main")
+        self.git("checkout", "-q", "-b", "branch")
+        self.shapes(self.OLD, self.NEW)
+        self.commit("a shape")
+        self.git("tag", "main")
+        self.ci("--only", "changed")
+        self.assertEqual(self.tuned(), [self.NEW])
+        self.ci("--only", "changed", "--since", "main", "-o", "none")  # As git reads it: the tag.
+        self.assertEqual(self.tuned("none"), [])
+
+    @unittest.skipUnless(shutil.which("git"), "git is not installed")
     def test_changed_shapes_are_those_that_the_list_did_not_have_at_the_merge_base_or_a_commit(self):
         self.shapes(self.OLD)
         self.git("init", "-q")
@@ -235,6 +249,19 @@ class Devices(CiRun):
         family, = self.results()["families"]
         self.assertEqual((family["device"], family["done"]), ("fake/4", True))
         self.assertEqual([one["verdict"] for one in family["shapes"]][0], "faster")
+
+
+class Names(CiRun):
+    def test_the_name_of_a_folder_need_not_be_utf_8(self):
+        self.shapes("1,40,40")
+        name = os.fsdecode(b"c\xff")
+        os.rename(self.work / "configs", self.work / name)
+        for _ in range(2):
+            self.attune("ci", "run", "--config-dir", name, "--arguments", FAKE_ARGUMENTS + " --cache " + os.fsdecode(b"k\xff"))
+        inputs = self.results()["inputs"]
+        self.assertTrue(inputs["config_dir"].endswith("c\ufffd"), inputs)
+        self.assertEqual(inputs["arguments"][-1], "k\ufffd")
+        self.assertTrue((self.work / name / TUNED).exists())
 
 
 class BadInput(CiRun):

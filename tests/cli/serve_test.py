@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
 """A journal in the browser: `attune serve` as a program, beside a run that writes, and against hostile clients."""
+import contextlib
 import http.client
 import json
 import os
 import resource
 import signal
 import socket
+import sqlite3
 import time
 import urllib.parse
 
@@ -167,6 +169,36 @@ class Serve(story.Story):
         self.assertEqual(status, 303)
         self.assertIn("HttpOnly; SameSite=Strict", headers["Set-Cookie"])
         self.assertEqual(self.get(port, "/api/v1/runs", {"Cookie": headers["Set-Cookie"].split(";")[0]})[0], 200)
+
+    def test_odd_lines_of_a_journal_hide_no_others_and_cost_little(self):
+        with contextlib.closing(sqlite3.connect(self.home / "journal.db")) as journal:
+            columns = [one[1] for one in journal.execute("PRAGMA table_info(entries)")]
+            row = journal.execute("SELECT * FROM entries WHERE kind = 1 AND stage = 'verify' LIMIT 1").fetchone()
+            record = {**dict(zip(columns, row)), "status": "crashed", "id": None}
+            payload = json.loads(record["payload"])
+
+            def add(**changes):
+                values = {**record, **changes}
+                journal.execute(f"INSERT INTO entries VALUES ({','.join('?' * len(values))})", tuple(values.values()))
+
+            for i in range(16):
+                payload["candidate"]["config"] = f"tile_m={1000 + i}"
+                payload["outcome"] = {"status": "crashed", "detail": "<b>" + "x" * (10 << 20), "errors": payload["outcome"]["errors"]}
+                add(candidate=f"fake.gemm@1:tile_m={1000 + i}", payload=json.dumps(payload))
+            add(problem="gemm_of_another_version <b>", candidate="fake.gemm@1:tile_m=1")
+            journal.execute("UPDATE entries SET solver = CAST(x'ff22' AS TEXT) WHERE id = (SELECT max(id) FROM entries)")
+            journal.commit()
+        server, port = self.serve()
+        self.wait_until_read(port)
+        listed = [one["problem"] for one in self.data(port, "quarantine")["quarantine"]]
+        self.assertEqual((len(listed), listed[0]), (17, "gemm_of_another_version <b>"))
+        self.assertIn('solver="\ufffd\\""} 1', self.get(port, "/metrics")[2].decode())
+        told = self.data(port, f"problem?key={urllib.parse.quote(record['problem'])}")
+        self.assertEqual(sum(one["detail"].startswith("<b>x") for one in told["candidates"]), 16)
+        if not story.HAS_ADDRESS_SANITIZER:
+            with open(f"/proc/{server.process.pid}/status") as file:
+                facts = dict(line.split(":", 1) for line in file)
+            self.assertLess(int(facts["VmHWM"].split()[0]), 200_000, "KiB")
 
     def test_bad_input_is_refused(self):
         self.refused("serve", "--journal", "absent.db", says=["absent.db"])

@@ -82,12 +82,14 @@ ordered_json inputs_of(const CiRunOptions& options, const std::filesystem::path&
                        const std::vector<FamilyRun>& runs) {
   ordered_json families = ordered_json::array();
   for (const FamilyRun& run : runs) families.push_back(run.family->op);
-  return {{"shapes", families},
-          {"arguments", split_arguments(options.arguments)},
-          {"only", options.only},
-          {"since", options.since},
-          {"config_dir", std::filesystem::absolute(config_dir).lexically_normal().string()},
-          {"max_regression_pct", options.max_regression_pct}};
+  const ordered_json inputs = {{"shapes", families},
+                               {"arguments", split_arguments(options.arguments)},
+                               {"only", options.only},
+                               {"since", options.since},
+                               {"config_dir", std::filesystem::absolute(config_dir).lexically_normal().string()},
+                               {"max_regression_pct", options.max_regression_pct}};
+  // A folder's name need not be UTF-8, and JSON is.
+  return ordered_json::parse(inputs.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
 }
 
 int run_ci(const CiRunOptions& options) {

@@ -48,7 +48,9 @@ GitHistory::GitHistory(std::filesystem::path folder, std::string_view since)
 }
 
 GitHistory::Answer GitHistory::ask(std::initializer_list<std::string_view> arguments) const {
-  ChildCommand command{.arguments = {program_.string(), "-C", std::filesystem::absolute(folder_).string()},
+  // A warning that a name is a tag's and a branch's would stand in the answer.
+  ChildCommand command{.arguments = {program_.string(), "-c", "core.warnAmbiguousRefs=false", "-C",
+                                     std::filesystem::absolute(folder_).string()},
                        .environment = environment()};
   command.arguments.insert(command.arguments.end(), arguments.begin(), arguments.end());
   CommandResult result = run_command(command, kDeadline, kMaxCsvFileBytes);
@@ -58,7 +60,9 @@ GitHistory::Answer GitHistory::ask(std::initializer_list<std::string_view> argum
 
 /// Where this branch left the one that it goes back to.
 std::string GitHistory::fork_point() const {
-  for (const char* branch : {"@{upstream}", "origin/HEAD", "origin/main", "origin/master", "main", "master"}) {
+  // In full: a tag of the same name is no branch.
+  for (const char* branch : {"@{upstream}", "refs/remotes/origin/HEAD", "refs/remotes/origin/main",
+                             "refs/remotes/origin/master", "refs/heads/main", "refs/heads/master"}) {
     if (Answer found = ask({"merge-base", "HEAD", branch}); found.ok) return found.text;
   }
   fail(ErrorCode::invalid_input,

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/blocked_write_signals.h"
 #include "base/error.h"
 #include "base/line_output.h"
 #include "base/text.h"
@@ -41,6 +42,7 @@ void OutputLog::say(std::string_view line) const {
   print_line(stderr, line);
   const std::string text = shown(line, 2000) + "\n";
   // A reader that went away does not end the run.
+  const BlockedWriteSignals blocked;
   [[maybe_unused]] const ssize_t written = ::write(error_.number(), text.data(), text.size());
 }
 

@@ -60,6 +60,8 @@ class FamilySteps {
     } catch (const Error& error) {
       if (error.code() == ErrorCode::internal) throw;
       if (!is_interrupted()) fail_with(error.what(), error.code());
+    } catch (const ordered_json::exception&) {  // Somebody else has written it.
+      fail_with("what an earlier call measured cannot be read, remove the folder of the run", ErrorCode::invalid_input);
     }
     keep([&] { folder_.keep_tables(*run_.family); });
     if (result_.unwritten.empty()) result_.unwritten = measured_.why_unwritten();

@@ -83,13 +83,18 @@ void check_places(const fs::path& folder) {
   for (const char* name : kFolders) check_copies(folder / name);
 }
 
-/// Whether nothing is there, but for the lock of a call that was killed before it wrote anything else.
+/// Whether nothing is there, but for the lock of a call that was killed before it had written anything else, and the
+/// file that it was at.
 bool is_free(const fs::path& folder) {
   std::error_code missing;
   if (!fs::exists(folder, missing)) return true;
   if (!fs::is_directory(folder, missing)) return false;
-  const auto is_lock = [](const fs::directory_entry& one) { return one.path().filename() == lock_name(); };
-  return std::ranges::all_of(fs::directory_iterator(folder, missing), is_lock);
+  const auto is_begun = [](const fs::directory_entry& one) {
+    const std::string name = one.path().filename().string();
+    return name == lock_name() ||
+           (name.starts_with(fmt::format(".{}.", RunFolder::kResults)) && name.ends_with(".tmp"));
+  };
+  return std::ranges::all_of(fs::directory_iterator(folder, missing), is_begun);
 }
 
 void take(std::optional<FileLock>& lock, const fs::path& folder) {
@@ -129,7 +134,10 @@ void RunFolder::look() {
   check_places(folder_);
   if (is_new) return;
   const ordered_json last = read(kResults);
-  const std::string ending = last.value("ending", "");
+  const ordered_json ending = last.value("ending", ordered_json(""));
+  if (!ending.is_string())
+    fail(ErrorCode::invalid_input, "the file of a run does not say how it ended, remove the folder: '{}'",
+         shown_path(file(kResults)));
   is_resumed_ = ending == run_ending::running || ending == run_ending::interrupted;
   if (is_resumed_ && last.value("inputs", ordered_json()).dump() != inputs_)
     fail(ErrorCode::invalid_input,
@@ -145,6 +153,8 @@ void RunFolder::begin(std::span<const FamilySpec* const> families, int64_t journ
     fail(ErrorCode::io, "cannot make the folder of results ({}), name another with -o: '{}'", failed.message(),
          shown_path(folder_));
   take(lock_, folder_);
+  for (const char* name : kMade) remove_stale_temporaries(file(name));
+  for (const char* name : {kResults, kBegan}) remove_stale_temporaries(file(name));
   look();
   if (is_resumed_) return add_caller(read(kBegan));
   write_ending(run_ending::begun);

@@ -47,6 +47,7 @@ bool ConnectionStream::begin_request(const std::function<bool()>& is_ended) {
   }
   ++num_requests_;
   num_read_ = 0;
+  is_read_ = false;
   deadline_ = steady_clock::now() + limits_.request_time;
   return true;
 }

@@ -24,7 +24,12 @@ class ConnectionStream final : public httplib::Stream {
   /// connection has to make room.
   bool begin_request(const std::function<bool()>& is_ended);
   /// Tells that the request is read: from now on the client waits for the server.
-  void end_request() { leave_waiting(); }
+  void end_request() {
+    is_read_ = true;
+    leave_waiting();
+  }
+  /// Whether end_request() was called since the request began. Behind anything else nobody knows where one begins.
+  bool is_read() const { return is_read_; }
   /// Whether the connection has to make room after this answer.
   bool must_end() const { return waiting_.must_end(socket_); }
 
@@ -51,6 +56,7 @@ class ConnectionStream final : public httplib::Stream {
   std::chrono::steady_clock::time_point deadline_;  ///< Of the request.
   size_t num_requests_ = 0;                         ///< This one included.
   size_t num_read_ = 0;                             ///< Bytes of the request.
+  bool is_read_ = false;                            ///< The request, to its end.
   std::string ahead_;                               ///< Bytes that came with those that were asked for.
 };
 

@@ -39,7 +39,7 @@ HttpRequest request_of(const httplib::Request& from) {
 }
 
 bool has_body(const httplib::Request& request) {
-  return request.has_header("Transfer-Encoding") ||
+  return request.has_header("Transfer-Encoding") || request.get_header_value_count("Content-Length") > 1 ||
          (request.has_header("Content-Length") && request.get_header_value("Content-Length") != "0");
 }
 
@@ -68,6 +68,7 @@ struct HttpServer::State : httplib::Server {
     // What the library itself refuses has the same headers.
     set_error_handler([](const httplib::Request&, httplib::Response& response) {
       set_common_headers(response);
+      if (!current_->is_read()) response.set_header("Connection", "close");
       if (response.body.empty()) response.set_content("refused\n", "text/plain; charset=utf-8");
     });
     const int bound = address.port == 0                          ? bind_to_any_port(address.host)
@@ -191,7 +192,8 @@ struct HttpServer::State : httplib::Server {
       const bool is_served = process_request(stream, false, is_closed, [](httplib::Request& request) {
         request.ranges.clear();  // Many ranges of one answer would multiply it.
       });
-      if (!is_served) break;
+      // The lines behind what is no request could hold one that somebody else hid there.
+      if (!is_served || !stream.is_read()) break;
     }
     current_ = nullptr;
   }

@@ -139,6 +139,7 @@ TEST_F(HttpServerTest, RefusesOtherMethodsAndBodiesAndClosesTheConnection) {
   const std::string hidden = "GET /hidden HTTP/1.1\r\nHost: h\r\n\r\n";
   const std::vector<std::string> hows = {"Content-Length: " + std::to_string(hidden.size()) + "\r\n",
                                          "Transfer-Encoding: chunked\r\n", "Content-Length: 1\r\nContent-Length: 2\r\n",
+                                         "Content-Length: 0\r\nContent-Length: 38\r\n",
                                          "Content-Length: 0\r\nTransfer-Encoding: chunked\r\n"};
   for (const std::string& how : hows) {
     for (const char* start : {"GET / HTTP/1.1\r\nHost: h\r\n", "POST /other HTTP/1.1\r\nHost: h\r\n"}) {
@@ -146,6 +147,16 @@ TEST_F(HttpServerTest, RefusesOtherMethodsAndBodiesAndClosesTheConnection) {
       EXPECT_THAT(got, Not(HasSubstr("\r\n\r\nGET /hidden"))) << start << how;
       EXPECT_EQ(num_requests_, 0) << start << how;
     }
+  }
+}
+
+TEST_F(HttpServerTest, BehindWhatIsNoRequestNothingIsRead) {
+  for (const char* start : {"PRI * HTTP/2.0\r\n", "GET  HTTP/1.1\r\n", "get / HTTP/1.1\r\n", "GET /\r\n"}) {
+    const std::string got = Client(server_.port()).ask(std::string(start) + "GET /hidden HTTP/1.1\r\nHost: h\r\n\r\n");
+    EXPECT_THAT(got, StartsWith("HTTP/1.1 400")) << start;
+    EXPECT_THAT(got, HasSubstr("Connection: close\r\n")) << start;
+    EXPECT_THAT(got, HasSubstr("<closed>")) << start;
+    EXPECT_EQ(num_requests_, 0) << start;
   }
 }
 

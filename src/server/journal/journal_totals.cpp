@@ -4,16 +4,27 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
+
+#include "base/text.h"
 
 namespace attune {
 namespace {
 
-/// Escapes a label's value as the format wants.
-std::string label(const std::string& value) {
+/// Escapes a label's value as the format wants: UTF-8, without which nothing of the answer is taken.
+std::string label(std::string_view value) {
   std::string text;
-  for (const char one : value) {
-    if (one == '\\' || one == '"') text += '\\';
-    text += one == '\n' ? std::string("\\n") : std::string(1, one);
+  while (!value.empty()) {
+    const size_t length = utf8_length(value);
+    if (length == 0)
+      text += "\uFFFD";
+    else if (value.front() == '\n')
+      text += "\\n";
+    else if (value.front() == '\\' || value.front() == '"')
+      text += fmt::format("\\{}", value.front());
+    else
+      text += value.substr(0, length);
+    value.remove_prefix(std::max<size_t>(length, 1));
   }
   return text;
 }

@@ -27,13 +27,16 @@ TEST(JournalTotals, CountRunsByEndingProblemsAndCandidates) {
   record.stage = "verify";
   record.solver = "a\"b\\c\n.gemm";
   totals.add(record);
+  record.solver = "\xff\xc3\xa9\xc3";
+  totals.add(record);
   record.stage = "final";
   totals.add(record);
   const std::string text = totals.metrics_text(7);
   EXPECT_THAT(text, HasSubstr("attune_runs{state=\"done\"} 1\nattune_runs{state=\"open\"} 2\n"));
   EXPECT_THAT(text, HasSubstr("attune_problems_total{ending=\"faster\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("attune_candidates_total{status=\"crashed\",solver=\"a\\\"b\\\\c\\n.gemm\"} 1\n"));
-  EXPECT_THAT(text, HasSubstr("attune_worker_deaths_total 1\n"));
+  EXPECT_THAT(text, HasSubstr("solver=\"\uFFFD\u00e9\uFFFD\"} 1\n")) << "what is not UTF-8 would end the whole scrape";
+  EXPECT_THAT(text, HasSubstr("attune_worker_deaths_total 2\n"));
   EXPECT_THAT(text, HasSubstr("attune_journal_bytes 7\n"));
 }
 

@@ -41,7 +41,7 @@ ordered_json candidate_json(const CandidateStory& story, const std::string& winn
                          {"ending", ending(story, winner)},
                          {"stage", name(last.stage)},
                          {"status", name(last.outcome.status)},
-                         {"detail", shown(last.outcome.detail, kMaxDetail)},
+                         {"detail", last.outcome.detail},
                          {"records", story.num_records},
                          {"err_ratio", story.errors.mismatch_ratio},
                          {"max_relative_error", story.errors.max_relative}};
@@ -66,6 +66,8 @@ void add(CandidateStory& story, const Record& record) {
   if (record.stage == Stage::verify) story.errors = record.outcome.errors;
   story.last = record;
   story.last.outcome.measurement.reset();
+  // Of a message of megabytes a page shows the beginning; those of all candidates would not fit into the memory.
+  story.last.outcome.detail = shown(story.last.outcome.detail, kMaxDetail);
   ++story.num_records;
 }
 
