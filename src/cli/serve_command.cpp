@@ -43,7 +43,9 @@ ServeEntry* server_entry() {
     reason = ::dlerror();
     break;
   }
-  fail(ErrorCode::unavailable, "the server's module attune_server.so cannot be opened, install it again: {}", reason);
+  fail(ErrorCode::unavailable,
+       "the server's module attune_server.so cannot be opened, build its target attune_server_module or install it: {}",
+       reason);
 }
 
 int run_serve(const ServeOptions& options) {

@@ -302,8 +302,7 @@ std::shared_ptr<JournalFile> JournalFile::open(const fs::path& file) ATTUNE_NO_T
 std::shared_ptr<const JournalFile> JournalFile::find(const fs::path& file) {
   const Lock lock(open_journals().mutex);
   if (auto found = open(file)) return found;
-  fail(ErrorCode::not_found, "there is no journal yet, tune something first or name another with --journal: '{}'",
-       file.string());
+  fail(ErrorCode::not_found, "there is no journal yet, tune something first or name another: '{}'", file.string());
 }
 
 std::shared_ptr<const JournalFile> JournalFile::claim(const fs::path& file) {

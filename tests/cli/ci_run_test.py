@@ -220,7 +220,7 @@ class Only(CiRun):
         where = ("--config-dir", "configs")
         self.refuses(*where, "--only", "new", says="changed, stale or both")
         self.refuses(*where, "--only", "stale", "--since", "HEAD", says="--since needs --only changed")
-        self.refuses(*where, "--since", "HEAD", says="--only takes")
+        self.refuses(*where, "--since", "HEAD", says="--since needs --only changed")
         if shutil.which("git"):
             self.refuses(*where, "--only", "changed", says="in no git repository")
         self.where["PATH"] = str(self.work)
@@ -241,7 +241,7 @@ class BadInput(CiRun):
     def test_names_are_refused_with_the_list_before_anything_runs(self):
         self.shapes("1,40,40")
         for name in ("gemm_x", "gemm_a16w16; rm -rf /", "$(touch x)", "'gemm_a16w16'", "gemm_a16w16,gemm_y"):
-            self.refuses("--shapes", name, says=("unknown name in --shapes, use those of", "gemm_a16w16"))
+            self.refuses("--shapes", name, says=("unknown name in --shapes, this build tunes", "gemm_a16w16"))
         self.refuses("--shapes", "gemm_a16w16\n", says="control character")
         self.refuses("--shapes", "gemm_a8w8", says="cannot tune")
 

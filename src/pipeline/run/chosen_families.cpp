@@ -28,9 +28,10 @@ bool has_list(const FamilySpec& family, const std::filesystem::path& config_dir)
 const FamilySpec& family_of(std::string_view name, const std::filesystem::path& config_dir) {
   const FamilySpec* family = find_family(name);
   if (family == nullptr)
-    fail(ErrorCode::invalid_input, "unknown name in --shapes, use those of {}: '{}'", names_of_tunable(), shown(name));
+    fail(ErrorCode::invalid_input, "unknown name in --shapes, this build tunes {}: '{}'", names_of_tunable(),
+         shown(name));
   if (!family->tunable)
-    fail(ErrorCode::invalid_input, "this build reads the tables of {} but cannot tune it, use those of {}", family->op,
+    fail(ErrorCode::invalid_input, "this build reads the tables of {} but cannot tune them, it tunes {}", family->op,
          names_of_tunable());
   if (!has_list(*family, config_dir))
     fail(ErrorCode::invalid_input, "the configuration folder has no list of shapes of {}, write it: '{}'", family->op,

@@ -53,7 +53,7 @@ TEST_F(ChosenFamiliesTest, WithoutANameAreThoseWithAList) {
 
 TEST_F(ChosenFamiliesTest, OfAnUnknownNameAreRefusedWithTheList) {
   for (const char* name : {"gemm_x", "gemm_a16w16; rm -rf /", "$(id)", "'gemm_a16w16'"})
-    EXPECT_THAT(refusal(name), testing::AllOf(HasSubstr("unknown name in --shapes, use those of "),
+    EXPECT_THAT(refusal(name), testing::AllOf(HasSubstr("unknown name in --shapes, this build tunes "),
                                               HasSubstr("gemm_a16w16"), testing::Not(HasSubstr("\n"))))
         << name;
   EXPECT_THAT(refusal("gemm_a16w16\n"), HasSubstr("control character"));

@@ -107,7 +107,7 @@ class FamilySteps {
   void tune() {
     say("tune: begins");
     const int status = run_campaigns(run_.tune);
-    if (status != 0 && !is_interrupted()) fail_with("no shape could be tuned, log.txt has the reasons", {});
+    if (status != 0 && !is_interrupted()) return fail_with("no shape could be tuned, log.txt has the reasons", {});
     say(is_interrupted() ? "tune: interrupted" : "tune: done");
   }
 

@@ -25,7 +25,8 @@ uint16_t parse_port(std::string_view port, std::string_view text) {
 }
 
 bool is_host(std::string_view host) {
-  constexpr size_t kMaxHost = 253;  // RFC 1035
+  constexpr size_t kMaxHost = 253;    // RFC 1035
+  if (parse_int(host)) return false;  // A port whose colon was forgotten.
   return !host.empty() && host.size() <= kMaxHost && std::ranges::all_of(host, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' ||
            c == ':';

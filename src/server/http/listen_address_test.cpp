@@ -19,7 +19,7 @@ TEST(ListenAddress, IsReadFromItsText) {
 
 TEST(ListenAddress, AnotherTextIsRefused) {
   for (const char* text : {"", ":", "host:", "host:65536", "host:-1", "host:80:90", "::1", "[::1", "[host]:80",
-                           "[::1]80", "a b:80", "host:8o", "http://host:80", "ho/st:80", "host:80\n"})
+                           "[::1]80", "a b:80", "host:8o", "http://host:80", "ho/st:80", "host:80\n", "8080"})
     EXPECT_THROW(parse_listen_address(text), Error) << text;
 }
 

@@ -244,7 +244,7 @@ async function quarantinePage() {
   const [dead, banned] = await Promise.all([deaths(), bans()]);
   const none = (text) => [element("p", {}, text)];
   return [element("h1", {}, "Quarantine"),
-    element("p", { class: "quiet" }, "What stands here is not tried again. `attune quarantine` releases candidates, bans kernels and lifts bans."),
+    element("p", { class: "quiet" }, "What stands here is not tried again. ", element("code", {}, "attune quarantine"), " releases candidates, bans kernels and lifts bans."),
     element("h2", {}, "Banned"), ...banned.notices.map((one) => element("p", { class: "bad" }, one)),
     ...(banned.rows.length ? pagedTable("Kernels that are not served either", [
       { name: "candidate", wide: true, cell: (one) => element("code", {}, one.candidate) },
