@@ -78,7 +78,10 @@ struct FamilySpec {
   std::vector<std::string_view> results;  ///< Result columns in order, after the key.
   std::vector<PartColumns> parts = {};    ///< Those of the results that are of one kernel of several; `us` is of all.
   std::vector<std::string_view>
-      baselines;               ///< Solver ids: the first that is available and supports the problem is the baseline.
+      baselines;  ///< Solver ids: the first that is available and supports the problem is the baseline.
+  /// Solver of what an application computes with if Attune passes its call on: where it is available, it is the
+  /// baseline of a tuning, so that a tie passes calls on. Without a row the first of `baselines` computes all the same.
+  std::string_view stock = {};
   std::string_view rows = {};  ///< Key attribute that a served model varies: `m`; empty: none. Rows that differ in it
                                ///< alone serve each other's problems (docs/run_time.md).
   std::string_view columns = {};  ///< Key attribute of the output's columns, for the coarse padding: `n`.

@@ -19,7 +19,7 @@ ServedKernel served_kernel(const TableLookup& tables, const Problem& problem, Ex
   });
   const auto found = contenders(executor, problem, {}, tick, of_rows);
   ServedKernel kernel;
-  auto untuned = untuned_candidate(problem, found);
+  auto untuned = baseline_candidate(problem, found);
   if (!untuned) fail(ErrorCode::unavailable, "no available solver has a default for the problem: '{}'", problem.key());
   kernel.untuned = *std::move(untuned);
   const LookupResult lookup = tables.find(

@@ -71,20 +71,36 @@ std::optional<std::string> why_unreadable(const Candidate& candidate, std::strin
                      is_known ? "" : ", which is no known layout");
 }
 
+/// The untuned candidate of the first contender in an order.
+template <typename Before>
+static std::optional<Candidate> first_untuned(const Problem& problem, std::span<const Contender> contenders,
+                                              Before is_before) {
+  const FamilySpec& family = op_of(problem).family();
+  const Contender* first = nullptr;
+  for (const Contender& one : contenders) {
+    if (one.support.yes && (first == nullptr || is_before(family, one.solver, first->solver))) first = &one;
+  }
+  if (first == nullptr) return std::nullopt;
+  return Candidate{first->solver, first->version, first->untuned};
+}
+
 bool comes_before(const FamilySpec& family, std::string_view solver, std::string_view other) {
   const auto& order = family.baselines;
   const auto rank = [&](std::string_view id) { return std::find(order.begin(), order.end(), id) - order.begin(); };
   return std::pair(rank(solver), solver) < std::pair(rank(other), other);
 }
 
+bool is_baseline_before(const FamilySpec& family, std::string_view solver, std::string_view other) {
+  if ((solver == family.stock) != (other == family.stock)) return solver == family.stock;
+  return comes_before(family, solver, other);
+}
+
 std::optional<Candidate> untuned_candidate(const Problem& problem, std::span<const Contender> contenders) {
-  const FamilySpec& family = op_of(problem).family();
-  const Contender* first = nullptr;
-  for (const Contender& one : contenders) {
-    if (one.support.yes && (first == nullptr || comes_before(family, one.solver, first->solver))) first = &one;
-  }
-  if (first == nullptr) return std::nullopt;
-  return Candidate{first->solver, first->version, first->untuned};
+  return first_untuned(problem, contenders, comes_before);
+}
+
+std::optional<Candidate> baseline_candidate(const Problem& problem, std::span<const Contender> contenders) {
+  return first_untuned(problem, contenders, is_baseline_before);
 }
 
 }  // namespace attune

@@ -56,8 +56,15 @@ const Contender* find_contender(std::span<const Contender> contenders, std::stri
 /// family in their order, then the others by id.
 bool comes_before(const FamilySpec& family, std::string_view solver, std::string_view other);
 
+/// Whether one solver comes before another as the baseline of a tuning: the family's stock, then as comes_before()
+/// says.
+bool is_baseline_before(const FamilySpec& family, std::string_view solver, std::string_view other);
+
 /// The untuned candidate of the solver that comes_before() all others which support the problem: what an application
 /// gets without tables. Nothing when no solver supports the problem.
 std::optional<Candidate> untuned_candidate(const Problem& problem, std::span<const Contender> contenders);
+
+/// The untuned candidate that is_baseline_before() all others: what rows are compared with.
+std::optional<Candidate> baseline_candidate(const Problem& problem, std::span<const Contender> contenders);
 
 }  // namespace attune

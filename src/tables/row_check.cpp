@@ -43,7 +43,7 @@ std::optional<Candidate> load(CheckedRow& row, Executor& executor, const Tick& t
 }
 
 Candidate default_of(const Problem& problem, Executor& executor, const Tick& tick) {
-  if (auto found = untuned_candidate(problem, contenders(executor, problem, {}, tick, std::vector<Candidate>{})))
+  if (auto found = baseline_candidate(problem, contenders(executor, problem, {}, tick, std::vector<Candidate>{})))
     return *std::move(found);
   fail(ErrorCode::unavailable, "no available solver has a default for the problem: '{}'", problem.key());
 }

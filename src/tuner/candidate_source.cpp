@@ -51,7 +51,7 @@ CandidateSource::CandidateSource(const WorkItem& item, const DeviceInfo& device,
   const Problem& problem = item.problem;
   const FamilySpec& family = op_of(problem).family();
   std::stable_sort(contenders.begin(), contenders.end(), [&](const Contender& one, const Contender& other) {
-    return comes_before(family, one.solver, other.solver);
+    return is_baseline_before(family, one.solver, other.solver);
   });
   for (Contender& contender : contenders) {
     if (!is_wanted(contender.solver, options.libraries) || !is_named(contender.solver, item.solvers)) continue;

@@ -92,6 +92,16 @@ TEST(CandidateSource, DefaultsComeInTheOrderOfTheFamilyWhateverTheIds) {
   EXPECT_EQ(order, wanted);
 }
 
+/// What an application computes with anyway is what a winner must beat there, and what a tie keeps.
+TEST(CandidateSource, TheStockOfAnApplicationIsTheFirstDefault) {
+  const std::string stock(op_of(kProduct).family().stock);
+  std::vector<Contender> contenders = {contender("onednn.gemm"), contender(stock)};
+  EXPECT_EQ(untuned_candidate(kProduct, contenders), candidate_of("onednn.gemm", 1)) << "it serves by rows alone";
+  EXPECT_EQ(baseline_candidate(kProduct, contenders), candidate_of(stock, 1));
+  const CandidateSource source({.problem = kProduct}, {}, std::move(contenders), {}, {});
+  EXPECT_THAT(source.untuned(), ElementsAre(candidate_of(stock, 1), candidate_of("onednn.gemm", 1)));
+}
+
 TEST(CandidateSource, BeginsWithWhatALibraryRecommends) {
   Contender one = contender("onednn.gemm", 500);
   for (const char* key : {"a=1", "a=150", "a=120", "a=nowhere"}) one.recommended.push_back(Config::parse(key));

@@ -33,6 +33,7 @@ const FamilySpec& gemm_a16w16_family() {
            {"out_scale", "out_scale", flag, "0", true}},
       .results = {"libtype", "solidx", "splitK", "us", "kernelName", "err_ratio", "tflops", "bw"},
       .baselines = {"onednn.gemm", "blis.gemm", "openblas.gemm", "cublaslt.gemm", "portable.gemm", "fake.gemm"},
+      .stock = "torch.gemm",
       .rows = "m",
       .columns = "n",
       .packed = "bpreshuffle",
