@@ -15,7 +15,8 @@ ShapeChange shape(std::string_view before, std::string_view after) {
 
 ShapeChange measured(double log_ratio) {
   ShapeChange change = shape("fake.gemm@1:a=1", "fake.gemm@1:a=2");
-  const std::vector<ChangePairs> openings(16, ChangePairs{log_ratio - 0.001, log_ratio, log_ratio + 0.001});
+  const std::vector<ChangePairs> openings(ChangeOptions().max_openings[1],
+                                          ChangePairs{log_ratio - 0.001, log_ratio, log_ratio + 0.001});
   change.samples.attempts = {openings, openings};
   return change;
 }

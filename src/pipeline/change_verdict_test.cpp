@@ -100,7 +100,7 @@ TEST(ChangeVerdict, AsksForOpeningsUntilAShapeIsTheSameThenForASecondAttempt) {
   EXPECT_EQ(next_step(shape(kSlow, {}), options), ChangeStep::second_attempt);
   EXPECT_EQ(next_step(shape(kSlow, {0.95, 0.95, 0.95}), options), ChangeStep::opening);
   EXPECT_EQ(next_step(shape(kSlow, kSlow), options), ChangeStep::opening);
-  EXPECT_EQ(next_step(shape(kSlow, std::vector<double>(16, 0.95)), options), ChangeStep::done);
+  EXPECT_EQ(next_step(shape(kSlow, std::vector<double>(options.max_openings[1], 0.95)), options), ChangeStep::done);
   EXPECT_EQ(next_step({.attempts = {}, .why_failed = "crashed"}, options), ChangeStep::done);
 }
 

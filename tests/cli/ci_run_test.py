@@ -69,7 +69,7 @@ class Artefacts(CiRun):
         kinds = [json.loads(line)["type"] for line in self.read("out/journal.jsonl").splitlines()]
         self.assertEqual((kinds.count("decision"), kinds[0], kinds[-1]), (2, "run_begin", "run_end"))
         after, = json.loads(self.read("out/after.json"))["families"].values()
-        self.assertEqual([len(attempt) for attempt in after[0]["log_ratios"]], [8, 16])
+        self.assertEqual([len(attempt) for attempt in after[0]["log_ratios"]], [8, 32])
         self.assertIn("gemm_a16w16: after: 2 shapes compared\n", result.stderr)
         # The difference of the tables is that of `attune diff --markdown`.
         difference = self.attune("diff", "out/before/" + TUNED, "configs/" + TUNED, "--markdown").stdout
