@@ -24,20 +24,23 @@ std::vector<DroppedBest> RaceTimes::dropped_bests(const std::set<std::string>& s
 
 std::optional<BestUntuned> best_untuned(const Decision& decision, const std::vector<Candidate>& untuned,
                                         const RaceTimes& race) {
-  const auto final_us = [&](const Candidate& candidate) -> std::optional<double> {
+  const auto final_of = [&](const Candidate& candidate) -> const Comparison* {
     const auto found = std::find_if(decision.finalists.begin(), decision.finalists.end(),
                                     [&](const Finalist& one) { return one.candidate == candidate; });
-    return found == decision.finalists.end() || found->comparison.us <= 0 ? std::nullopt
-                                                                          : std::optional(found->comparison.us);
+    const bool is_timed = found != decision.finalists.end() && found->comparison.us > 0 && found->comparison.ratio > 0;
+    return is_timed ? &found->comparison : nullptr;
   };
-  const auto winner_final_us = final_us(decision.winner), winner_race_us = race.us_of(decision.winner);
+  const Comparison* const winner_final = final_of(decision.winner);
+  const auto winner_race_us = race.us_of(decision.winner);
   std::optional<BestUntuned> best;
   for (const Candidate& candidate : untuned) {
-    const auto in_final = final_us(candidate), in_race = race.us_of(candidate);
+    const Comparison* const in_final = final_of(candidate);
+    const auto in_race = race.us_of(candidate);
     BestUntuned one{candidate};
-    if (in_final && winner_final_us) {
-      one.us = *in_final;
-      one.ratio = *in_final / *winner_final_us;
+    if (in_final != nullptr && winner_final != nullptr) {
+      one.us = in_final->us;
+      // Over the default both ratios are of pairs, so that of the default itself is the decision's.
+      one.ratio = winner_final->ratio / in_final->ratio;
     } else if (in_race && winner_race_us) {
       one.us = *in_race;
       one.ratio = *in_race / *winner_race_us;

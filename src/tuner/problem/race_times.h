@@ -25,7 +25,7 @@ class RaceTimes {
   std::map<std::string, DroppedBest> times_;  ///< By Candidate::name().
 };
 
-/// Returns the fastest of the untuned configs compared with the winner: by the times of the final for finalists, else
+/// Returns the fastest of the untuned configs compared with the winner: by the pairs of the final for finalists, else
 /// by the race's times of both. nullopt if no pair of times can be compared.
 std::optional<BestUntuned> best_untuned(const Decision& decision, const std::vector<Candidate>& untuned,
                                         const RaceTimes& race);

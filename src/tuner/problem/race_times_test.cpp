@@ -21,11 +21,12 @@ TEST(RaceTimes, NameTheBestOfEachSolverThatHasNoFinalist) {
   EXPECT_FALSE(times.us_of(candidate("b", "x=3"))) << "zero is no time";
 }
 
-TEST(BestUntuned, IsComparedByFinalTimesWhereThereAreSome) {
+/// Times of different rounds need not have the ratio of the pairs.
+TEST(BestUntuned, IsComparedByThePairsOfTheFinalWhereThereAreSome) {
   Decision decision;
   decision.winner = candidate("a", "x=1");
-  decision.finalists = {{.candidate = decision.winner, .comparison = {.us = 10}},
-                        {.candidate = candidate("b", "x=1"), .comparison = {.us = 12}}};
+  decision.finalists = {{.candidate = decision.winner, .comparison = {.us = 10, .ratio = 1.5}},
+                        {.candidate = candidate("b", "x=1"), .comparison = {.us = 13, .ratio = 1.25}}};
   const auto best = best_untuned(decision, {candidate("b", "x=1"), candidate("c", "x=1")}, {});
   ASSERT_TRUE(best);
   EXPECT_EQ(best->candidate, candidate("b", "x=1"));
@@ -36,8 +37,8 @@ TEST(BestUntuned, IsComparedByFinalTimesWhereThereAreSome) {
 TEST(BestUntuned, ThatWasDroppedIsComparedByTheRace) {
   Decision decision;
   decision.winner = candidate("a", "x=1");
-  decision.finalists = {{.candidate = decision.winner, .comparison = {.us = 11}},
-                        {.candidate = candidate("b", "x=1"), .comparison = {.us = 15}}};
+  decision.finalists = {{.candidate = decision.winner, .comparison = {.us = 11, .ratio = 1.4}},
+                        {.candidate = candidate("b", "x=1"), .comparison = {.us = 15, .ratio = 1}}};
   RaceTimes race;
   race.add(decision.winner, 10, 0);
   race.add(candidate("c", "x=1"), 13, 0);
