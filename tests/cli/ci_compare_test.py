@@ -91,8 +91,8 @@ class Compare(BeforeAfter):
         self.assertEqual((slower["before"]["row"], slower["after"]["row"]), ("old.csv:2", "new.csv:2"))
         self.assertEqual((slower["before"]["candidate"], slower["after"]["candidate"]), (DEFAULT, SLOW))
         self.assertEqual(slower["default"]["us"], slower["before"]["us"])
-        # Both attempts: 8 openings of 32 pairs, then 16.
-        self.assertEqual((len(slower["attempts"]), slower["pairs"]), (2, 768))
+        # Both attempts: 8 openings of 32 pairs, then 32.
+        self.assertEqual((len(slower["attempts"]), slower["pairs"]), (2, 1280))
         self.assertAlmostEqual(slower["speedup"], slower["before"]["us"] / slower["after"]["us"], 5)
         self.assertLess(slower["interval"][1], 1 / 1.02)
         self.assertEqual((kept["reason"], "pairs" in kept), ("the kernel is the same", False))
