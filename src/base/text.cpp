@@ -162,8 +162,8 @@ std::optional<double> parse_duration_s(std::string_view text) noexcept {
   for (const auto& unit : kUnits) {
     if (!text.ends_with(unit.suffix)) continue;
     const auto value = parse_double(text.substr(0, text.size() - unit.suffix.size()));
-    if (!value || !std::isfinite(*value) || *value < 0) return std::nullopt;
-    return *value * unit.seconds;
+    const double seconds = value.value_or(-1) * unit.seconds;
+    return std::isfinite(seconds) && seconds >= 0 ? std::optional(seconds) : std::nullopt;
   }
   return std::nullopt;
 }
