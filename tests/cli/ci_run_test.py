@@ -165,6 +165,15 @@ class Changes(CiRun):
         self.ci("-o", "faster", given=given)
         self.assertEqual(self.results("faster")["counts"]["faster"], 1)
 
+    def test_a_kernel_that_was_banned_since_does_not_stand_for_its_row(self):
+        self.shapes("256,32,16")
+        self.table("configs/" + TUNED, self.row("256,32,16", 5, kernel=SLOW))
+        self.attune("quarantine", "add", SLOW, "--reason", "It is wrong.")
+        self.ci("--only", "stale", "-o", "out")
+        shape, = self.results("out")["families"][0]["shapes"]
+        self.assertNotEqual(shape["before"]["candidate"], SLOW)
+        self.assertNotIn(SLOW, self.read("configs/" + TUNED))
+
 
 class Only(CiRun):
     OLD, NEW = "1,40,40", "2,24,32"

@@ -48,6 +48,8 @@ TableSet table_set(const FamilyRun& run, const fs::path& config_dir) {
   TableSet set;
   set.require = parse_requirement(run.tune.require);
   set.max_regret = regret_under(set.require, kDefaultMaxRegret);
+  std::vector<std::string> said;  // By validate_tables().
+  set.bans = bans_of_user(said);
   if (read.table) set.tables.push_back(std::move(*read.table));
   return set;
 }
