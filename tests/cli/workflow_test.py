@@ -197,8 +197,15 @@ class Scheduled(Workflow):
         self.night()
         self.assertEqual(self.compared("ci-results-changed"), ["2×24×32 fp32"])
         self.assertEqual(self.compared(), [], "it is tuned already")
+        # What is uploaded is the work of both steps, so both must have come to their end.
+        done = self.read("ci-results-changed/results.json")
+        self.put("ci-results-changed/results.json", done.replace('"ending": "done"', '"ending": "interrupted"'))
+        self.assertIn("ci-results-changed is not done", self.publish("push", 3).stderr)
+        self.put("ci-results-changed/results.json", done)
+        self.publish("push")
         self.night(ATTUNE_CI_WEEKLY="1")
         self.assertEqual(len(self.compared()), 3)
+        self.assertFalse((self.work / "ci-results-changed").exists(), "it was of another night")
 
     def test_a_commit_that_is_gone_is_no_night_before(self):
         self.home.mkdir(exist_ok=True)
