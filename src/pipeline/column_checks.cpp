@@ -31,12 +31,26 @@ bool may_be_empty(const FamilySpec& family, std::string_view name) {
   return !is_known && !is_of_part;
 }
 
+/// Whether a row has a cell of its results. One without is cut off: nobody writes a row before it has a time.
+bool has_results(const TableInput& input, const TableRow& row) {
+  const CsvDocument& document = input.table.documents()[row.file];
+  const auto& results = input.table.family().results;
+  return std::any_of(results.begin(), results.end(), [&](std::string_view name) {
+    const auto place = place_of_column(document, name);
+    return place && !document.cell(row.row, *place).empty();
+  });
+}
+
 }  // namespace
 
 void check_readable(const TableInput& input, FindingList& findings) {
   const auto documents = input.table.documents();
   for (const auto& [file, row, why] : input.table.unreadable())
     findings.add(FindingKind::unreadable, file, documents[file].line(row), why);
+  for (const TableRow& row : input.table.rows()) {
+    if (!has_results(input, row))
+      findings.add(FindingKind::unreadable, row, "the row ends before its results, remove it or write it whole");
+  }
 }
 
 void check_columns(const TableInput& input, FindingList& findings) {
@@ -58,6 +72,7 @@ void check_columns(const TableInput& input, FindingList& findings) {
     }
   }
   for (const TableRow& row : input.table.rows()) {
+    if (!has_results(input, row)) continue;
     for (const Cell& cell : cells[row.file]) {
       if (documents[row.file].cell(row.row, cell.place).empty())
         findings.add(FindingKind::missing_column, row, fmt::format("the cell of column '{}' is empty", cell.name));

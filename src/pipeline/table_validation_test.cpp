@@ -160,6 +160,14 @@ TEST(TableValidation, FindsMissingColumnsAndCellsAndUnreadableRows) {
   EXPECT_THAT(found_in({{.device = "gfx950,many"}, {}}), ElementsAre("unreadable t.csv:2"));
 }
 
+TEST(TableValidation, FindsARowThatIsCutOff) {
+  const std::string whole = Row{}.text();
+  const auto cut = CsvDocument::parse(fmt::format("{}\n{}\n{}", kHeader, whole, whole.substr(0, 40)), "t.csv");
+  const auto found = validate(table_of({cut}), rules());
+  EXPECT_THAT(short_texts(found), ElementsAre("unreadable t.csv:3", "unusable_time t.csv:3"));
+  EXPECT_EQ(found.front().detail, "the row ends before its results, remove it or write it whole");
+}
+
 TEST(TableValidation, ChecksTheTimesAndErrorsOfTheTwoKernelsOfExperts) {
   const std::string header =
       "gfx,cu_num,token,model_dim,inter_dim,expert,topk,act_type,dtype,q_dtype_a,q_dtype_w,q_type,use_g1u1,"
