@@ -9,7 +9,7 @@ import textwrap
 import unittest
 
 import story
-from tables_test import REST, TUNED, Tables
+from tables_test import KERNEL, REST, TUNED, Tables
 
 KEY = "M,N,K,bias,dtype,outdtype,scaleAB,bpreshuffle"
 LIST = "configs/bf16_untuned_gemm.csv"
@@ -270,6 +270,15 @@ class Names(CiRun):
         inputs = self.results()["inputs"]
         self.assertTrue(inputs["config_dir"].endswith("c\ufffd"), inputs)
         self.assertEqual(inputs["arguments"][-1], "k\ufffd")
+    def test_a_shape_whose_own_row_is_banned_is_stale_though_another_row_stands_in(self):
+        sizes = ("256,32,16", "250,32,16", "251,32,16")
+        self.shapes(*sizes)
+        self.table("configs/" + TUNED, *(self.row(size, 5, kernel=SLOW if size == sizes[1] else KERNEL) for size in sizes))
+        self.attune("quarantine", "add", SLOW, "--reason", "wrong in our model")
+        self.assertNotIn(": none", self.ask("explain", "gemm_a16w16 m=250 n=32 k=16 dtype=fp32").stdout.splitlines()[0])
+        self.ci("--only", "stale")
+        self.assertEqual(self.tuned(), [sizes[1]])
+
         self.assertTrue((self.work / name / TUNED).exists())
 
 
