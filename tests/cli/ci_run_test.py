@@ -296,9 +296,11 @@ class BadInput(CiRun):
                             ("--all\n--sort", "control character"), ("--cache 'x", "not closed"),
                             ("'; rm'", "takes no argument"), ("--bugdet 3", "the nearest is --budget"),
                             ("--budget soon", "soon"), ("--help", "ask for help"), ("-i x.csv", "--untune_file"),
-                            ("-o x.csv", "--tune_file"), ("--json", "--json"), ("-m 3", "a size"),
+                            ("-o x.csv", "--tune_file"), ("--json", "--json"), ("-m 3", "cannot have -m"),
                             ("--threads 1,2", "one number"), ("--tp 8", "--model_dir"), ("--devices fake:9", "fake:9"),
-                            ("--devices cpu:0,cpu:1", "one device"), ("--act nothing", "nothing")):
+                            ("--devices cpu:0,cpu:1", "one device"), ("--act nothing", "cannot have --act"),
+                            ("--bias 1", "cannot have --bias"), ("--scale_ab 1", "cannot have --scale_ab"),
+                            ("--dtype_b fp32", "cannot have --dtype"), ("--col_b", "cannot have --col_b")):
             with self.subTest(given):
                 self.refuses("--arguments", given, says=says)
 
