@@ -49,11 +49,13 @@ TEST_F(DisplayOfProgress, PrintsAPlainLineEveryNineSecondsWithoutATerminal) {
 TEST_F(DisplayOfProgress, PassesPlainLinesOn) {
   std::vector<std::string> told;
   const auto listen = [&](const std::string& line) { told.push_back(line); };
+  testing::internal::CaptureStderr();
   for (const bool on_terminal : {false, true}) {
     LiveLine display([this] { return line_; }, on_terminal, clock_, listen);
     clock_.at_s += 10;
     display.update();
   }
+  static_cast<void>(testing::internal::GetCapturedStderr());
   EXPECT_THAT(told, testing::ElementsAre("1 of 4 shapes decided, 10.0 s: racing 24 candidates; best 1.5×"));
 }
 
