@@ -35,8 +35,14 @@ std::string first_cells(std::string text, size_t num_cells) {
 
 bool LiveLine::is_terminal() { return ::isatty(STDERR_FILENO) == 1; }
 
-LiveLine::LiveLine(std::function<ProgressLine()> now, bool on_terminal, Clock& clock)
-    : now_(std::move(now)), on_terminal_(on_terminal), clock_(clock), began_s_(clock.now_s()), reported_s_(began_s_) {}
+LiveLine::LiveLine(std::function<ProgressLine()> now, bool on_terminal, Clock& clock,
+                   std::function<void(const std::string&)> on_plain_line)
+    : now_(std::move(now)),
+      on_terminal_(on_terminal),
+      clock_(clock),
+      on_plain_line_(std::move(on_plain_line)),
+      began_s_(clock.now_s()),
+      reported_s_(began_s_) {}
 
 LiveLine::~LiveLine() { hide(); }
 
@@ -46,10 +52,12 @@ void LiveLine::update() {
     if (now_s - drawn_s_ > kRedrawS) draw();
   } else if (now_s - reported_s_ > kPlainS) {
     reported_s_ = now_s;
-    const ProgressLine line = now_();
-    std::fprintf(stderr, "%s, %s: %s%s%s\n", line.counts.c_str(), format_duration(now_s - began_s_).c_str(),
-                 line.doing.empty() ? "starting" : line.doing.c_str(), line.remarks.empty() ? "" : "; ",
-                 line.remarks.c_str());
+    const ProgressLine now = now_();
+    const std::string line =
+        fmt::format("{}, {}: {}{}{}", now.counts, format_duration(now_s - began_s_),
+                    now.doing.empty() ? "starting" : now.doing, now.remarks.empty() ? "" : "; ", now.remarks);
+    std::fprintf(stderr, "%s\n", line.c_str());
+    if (on_plain_line_) on_plain_line_(line);
   }
 }
 

@@ -23,7 +23,9 @@ struct ProgressLine {
 class LiveLine {
  public:
   /// `now`: returns what is to be displayed; called by update() and redraw(). `clock` outlives this.
-  explicit LiveLine(std::function<ProgressLine()> now, bool on_terminal = is_terminal(), Clock& clock = steady_clock());
+  /// `on_plain_line`: told each plain line that is printed, without its end; may be null.
+  explicit LiveLine(std::function<ProgressLine()> now, bool on_terminal = is_terminal(), Clock& clock = steady_clock(),
+                    std::function<void(const std::string&)> on_plain_line = nullptr);
   ~LiveLine();
   /// Displays the progress as it is now, as often as suits the output.
   void update();
@@ -44,6 +46,7 @@ class LiveLine {
   const std::function<ProgressLine()> now_;
   const bool on_terminal_;
   Clock& clock_;
+  const std::function<void(const std::string&)> on_plain_line_;
   const double began_s_;
   double drawn_s_ = 0, reported_s_;
   Mutex mutex_;

@@ -46,6 +46,17 @@ TEST_F(DisplayOfProgress, PrintsAPlainLineEveryNineSecondsWithoutATerminal) {
   EXPECT_EQ(printed(), "1 of 4 shapes decided, 9.1 s: racing 24 candidates; best 1.5×\n");
 }
 
+TEST_F(DisplayOfProgress, PassesPlainLinesOn) {
+  std::vector<std::string> told;
+  const auto listen = [&](const std::string& line) { told.push_back(line); };
+  for (const bool on_terminal : {false, true}) {
+    LiveLine display([this] { return line_; }, on_terminal, clock_, listen);
+    clock_.at_s += 10;
+    display.update();
+  }
+  EXPECT_THAT(told, testing::ElementsAre("1 of 4 shapes decided, 10.0 s: racing 24 candidates; best 1.5×"));
+}
+
 TEST_F(DisplayOfProgress, SaysThatARunStarts) {
   open(false);
   line_.doing = line_.remarks = "";

@@ -19,10 +19,15 @@ namespace attune {
 
 TuneDisplay::TuneDisplay(const TuneOptions& options, const TuneInputs& inputs, const std::string& device_flags,
                          const RunProgress& progress)
-    : options_(options), device_flags_(device_flags), display_([&progress] {
-        return ProgressLine{progress.num_ended(), progress.num_shapes, progress.counts(), progress.doing,
-                            progress.remarks()};
-      }) {
+    : options_(options),
+      device_flags_(device_flags),
+      display_(
+          [&progress] {
+            return ProgressLine{progress.num_ended(), progress.num_shapes, progress.counts(), progress.doing,
+                                progress.remarks()};
+          },
+          LiveLine::is_terminal(), steady_clock(),
+          options.on_progress ? *options.on_progress : std::function<void(const std::string&)>()) {
   for (size_t place = 0; place < inputs.items.size(); ++place)
     places_.emplace(inputs.items[place].problem.key(), place);
 }

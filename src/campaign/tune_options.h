@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,6 +39,9 @@ struct TuneOptions {
   double min_improvement_pct = 3.0;
   int64_t batch = 100;
   bool json = false, verbose = false;
+  /// Told each line of progress that is printed where standard error is no terminal; null: nobody is. Outlives these
+  /// options.
+  const std::function<void(const std::string& line)>* on_progress = nullptr;
   // Method.
   DeviceChoice devices;
   /// `--threads 1,2`: one run for each. Empty: one for each limit under which the shapes of `input` were captured, with

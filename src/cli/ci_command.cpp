@@ -138,7 +138,7 @@ void add_validate_flags(CLI::App& command, Action& chosen) {
   add_json_flag(command, options->json);
   command.footer(
       "No kernel is run (`attune check` runs them), and no table is changed. The findings:\n"
-      "  unreadable                 the file is no table, or a row has a wrong cell\n"
+      "  unreadable                 the file is no table, a row has a wrong cell, or is torn\n"
       "  missing column             the family's tables have it; or a row's cell is empty\n"
       "  duplicate key              an earlier row of the file has the key, the device and the layout\n"
       "  unusable time              zero, negative, not finite, or no number\n"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
@@ -22,6 +24,14 @@
 
 namespace {
 
+/// The commands, or where the help of the chosen one is: of `attune ci compare`, not of `attune ci`.
+std::string where_help_is(const CLI::App& app) {
+  std::string command;
+  for (auto chosen = app.get_subcommands(); !chosen.empty(); chosen = chosen.front()->get_subcommands())
+    command += " " + chosen.front()->get_name();
+  return command.empty() ? attune::names_of_commands(app) : fmt::format("see attune{} --help", command);
+}
+
 int run(int argc, char** argv) {
   using namespace attune;
   CLI::App app("Attune finds the fastest correct kernel for every operator shape on the hardware at hand.", "attune");
@@ -40,10 +50,7 @@ int run(int argc, char** argv) {
     app.parse(std::move(arguments));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help or --version.
-    const auto commands = app.get_subcommands();
-    const std::string help =
-        commands.empty() ? names_of_commands(app) : "see attune " + commands.front()->get_name() + " --help";
-    fail(ErrorCode::invalid_input, "{}; {}", argument_error(app, error), help);
+    fail(ErrorCode::invalid_input, "{}; {}", argument_error(app, error), where_help_is(app));
   }
   if (!chosen) fail(ErrorCode::invalid_input, "no command was given; {}", names_of_commands(app));
   return chosen();

@@ -58,8 +58,9 @@ int run_serve(const ServeOptions& options) {
                                 .read_rows = [&] { return tables.rows(); }};
   ServeEntry* const serve_entry = server_entry();
   const InterruptHandler interrupts;
-  serve_entry(settings, interrupt_flag(), [&](const std::string& url) {
-    print_line(stdout, fmt::format("{} shows {}; end with Ctrl-C", url, settings.journal.string()));
+  serve_entry(settings, interrupt_flag(), [&](const ServedAt& where) {
+    if (!where.note.empty()) print_notes(std::vector{where.note});
+    print_line(stdout, fmt::format("{} shows {}; end with Ctrl-C", where.place, settings.journal.string()));
     std::fflush(stdout);
   });
   return 0;

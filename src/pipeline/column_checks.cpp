@@ -2,8 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <string>
 
 #include "base/text.h"
+#include "formats/csv/key_cells.h"
 #include "formats/csv/table_columns.h"
 #include "ops/family.h"
 #include "pipeline/checks.h"
@@ -31,14 +34,32 @@ bool may_be_empty(const FamilySpec& family, std::string_view name) {
   return !is_known && !is_of_part;
 }
 
-/// Whether a row has a cell of its results. One without is cut off: nobody writes a row before it has a time.
-bool has_results(const TableInput& input, const TableRow& row) {
-  const CsvDocument& document = input.table.documents()[row.file];
-  const auto& results = input.table.family().results;
-  return std::any_of(results.begin(), results.end(), [&](std::string_view name) {
-    const auto place = place_of_column(document, name);
-    return place && !document.cell(row.row, *place).empty();
+/// Whether a cell is one that names no type that Attune knows.
+bool is_unknown_type(const FamilySpec& family, std::string_view column, std::string_view cell) {
+  return std::ranges::any_of(family.key, [&](const KeyColumn& key) {
+    return key.kind == ColumnKind::dtype && equal_ignoring_case(key.column, column) && !attribute_value(cell, key.kind);
   });
+}
+
+bool has_kernel(const TableRow& row) {
+  return !row.kernel_name.empty() ||
+         std::ranges::any_of(row.parts, [](const RowPart& part) { return !part.kernel_name.empty(); });
+}
+
+/// Why a row is what is left of one whose writing broke off; nothing if it is whole. A row may be shorter than the
+/// header, and one may have a time of no use, but no tool writes one with neither time nor kernel.
+std::optional<std::string> why_torn(const Table& table, const TableRow& row) {
+  const CsvDocument& document = table.documents()[row.file];
+  const size_t num_cells = document.num_cells(row.row), num_columns = document.columns().size();
+  if (table.cell(row, "us").empty() && !has_kernel(row))
+    return fmt::format("the row has neither a time nor a kernel, it has {} of {} cells: write it again or remove it",
+                       num_cells, num_columns);
+  if (num_cells == 0 || num_cells >= num_columns) return std::nullopt;
+  const std::string& column = document.columns()[num_cells - 1];
+  const std::string_view cell = document.cell(row.row, num_cells - 1);
+  if (cell.empty() || !is_unknown_type(table.family(), column, cell)) return std::nullopt;
+  return fmt::format("the row ends in column '{}' within a type, after '{}': write it again or remove it", column,
+                     shown(cell));
 }
 
 }  // namespace
@@ -48,8 +69,7 @@ void check_readable(const TableInput& input, FindingList& findings) {
   for (const auto& [file, row, why] : input.table.unreadable())
     findings.add(FindingKind::unreadable, file, documents[file].line(row), why);
   for (const TableRow& row : input.table.rows()) {
-    if (!has_results(input, row))
-      findings.add(FindingKind::unreadable, row, "the row ends before its results, remove it or write it whole");
+    if (const auto why = why_torn(input.table, row)) findings.add(FindingKind::unreadable, row, *why);
   }
 }
 
@@ -72,7 +92,6 @@ void check_columns(const TableInput& input, FindingList& findings) {
     }
   }
   for (const TableRow& row : input.table.rows()) {
-    if (!has_results(input, row)) continue;
     for (const Cell& cell : cells[row.file]) {
       if (documents[row.file].cell(row.row, cell.place).empty())
         findings.add(FindingKind::missing_column, row, fmt::format("the cell of column '{}' is empty", cell.name));

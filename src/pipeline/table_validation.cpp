@@ -26,7 +26,18 @@ std::vector<Finding> validate(const Table& table, const TableRules& rules) {
   const auto place = [&](const Finding& one) { return std::tuple(order.at(one.file), one.line, one.kind); };
   std::stable_sort(findings.begin(), findings.end(),
                    [&](const Finding& one, const Finding& other) { return place(one) < place(other); });
-  return findings;
+  // What else a row lacks that cannot be read says nothing. Its own finding is the first of its line.
+  const Finding* unreadable = nullptr;
+  std::vector<Finding> kept;
+  kept.reserve(findings.size());
+  for (const Finding& one : findings) {
+    if (one.kind == FindingKind::unreadable)
+      unreadable = &one;
+    else if (unreadable != nullptr && unreadable->file == one.file && unreadable->line == one.line)
+      continue;
+    kept.push_back(one);
+  }
+  return kept;
 }
 
 }  // namespace attune

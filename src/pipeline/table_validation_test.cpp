@@ -62,6 +62,38 @@ TEST(TableValidation, FindsNothingInARightTable) {
   EXPECT_THAT(found_in({{.m = 64}, {.m = 80, .us = "8.1"}, {.m = 128, .us = "8.2345"}}), IsEmpty());
 }
 
+TEST(TableValidation, FindsARowWhoseWritingBrokeOff) {
+  const std::string whole = Row{}.text(), key = "gfx950,256,80,256,5120,False,torch.bfloat16,torch.bfloat16,False";
+  const auto found = [&](const std::string& header, const std::string& row) {
+    return validate(table_of({CsvDocument::parse(fmt::format("{}\n{}\n{}", header, whole, row), "t.csv")}), rules());
+  };
+  for (const std::string& torn : {std::string("gfx950,256,80,256,5120,False,torch.bfloat16,torch.bf"), key,
+                                  key + ",False,asm,1,1", key + ",False,asm,1,1,,,0.0,1.0,1.0"}) {
+    const auto findings = found(std::string(kHeader), torn);
+    EXPECT_THAT(short_texts(findings), ElementsAre("unreadable t.csv:3")) << torn;
+    EXPECT_THAT(findings[0].detail, HasSubstr("neither a time nor a kernel")) << torn;
+  }
+  // A row may be shorter than the header, and may have no use for its time.
+  EXPECT_THAT(short_texts(found(std::string(kHeader) + ",_tag", Row{.m = 80, .us = "8.1"}.text())), IsEmpty());
+  EXPECT_THAT(short_texts(found(std::string(kHeader), key + ",False,asm,1,1,0,_ZN5aiter1fE,0.0,0.0,0.0")),
+              ElementsAre("unusable_time t.csv:3"));
+}
+
+TEST(TableValidation, FindsATypeThatIsCutWhereTypesStandLast) {
+  const auto found = [](const std::string& type) {
+    const std::string text =
+        "gfx,cu_num,M,N,K,us,kernelName,bias,scaleAB,bpreshuffle,dtype,outdtype\n"
+        "gfx950,256,64,256,5120,8.0,_ZN5aiter1fE,False,False,False," +
+        type;
+    auto findings = validate(table_of({CsvDocument::parse(text, "t.csv")}), rules());
+    std::erase_if(findings, [](const Finding& one) { return one.kind != unreadable; });
+    return short_texts(findings);
+  };
+  EXPECT_THAT(found("torch.bfl"), ElementsAre("unreadable t.csv:2"));
+  EXPECT_THAT(found("torch.bfloat16"), IsEmpty());
+  EXPECT_THAT(found("torch.bfloat16,torch.unheard_of"), IsEmpty());  // A whole row of another tool's type.
+}
+
 TEST(TableValidation, FindsTimesThatAreNoTimes) {
   for (const char* us : {"0", "0.0", "-1", "inf", "nan", "", "fast"}) {
     const Row row{.us = us, .tflops = "0.0", .bw = "0.0"};
@@ -158,14 +190,6 @@ TEST(TableValidation, FindsMissingColumnsAndCellsAndUnreadableRows) {
   EXPECT_THAT(found_in({{.kernel = "", .errors = ""}}),
               ElementsAre("missing_column t.csv:2", "missing_column t.csv:2"));
   EXPECT_THAT(found_in({{.device = "gfx950,many"}, {}}), ElementsAre("unreadable t.csv:2"));
-}
-
-TEST(TableValidation, FindsARowThatIsCutOff) {
-  const std::string whole = Row{}.text();
-  const auto cut = CsvDocument::parse(fmt::format("{}\n{}\n{}", kHeader, whole, whole.substr(0, 40)), "t.csv");
-  const auto found = validate(table_of({cut}), rules());
-  EXPECT_THAT(short_texts(found), ElementsAre("unreadable t.csv:3", "unusable_time t.csv:3"));
-  EXPECT_EQ(found.front().detail, "the row ends before its results, remove it or write it whole");
 }
 
 TEST(TableValidation, ChecksTheTimesAndErrorsOfTheTwoKernelsOfExperts) {

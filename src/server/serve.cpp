@@ -8,13 +8,27 @@
 #include <optional>
 #include <thread>
 
+#include "base/text.h"
 #include "server/http/http_server.h"
 #include "server/site.h"
 
 namespace attune {
+namespace {
+
+/// `address`: with the port that was bound.
+ServedAt served_at(const ListenAddress& address, const std::vector<std::string>& allow_hosts) {
+  if (!address.is_any()) return {fmt::format("http://{}/", address.text()), ""};
+  std::vector<std::string> names = {address.text()};
+  names.insert(names.end(), allow_hosts.begin(), allow_hosts.end());
+  return {address.text(), fmt::format("requests are answered if their Host is {}, every other name or address of this "
+                                      "machine gets 421 until it is given by --allow-host",
+                                      join(names, " or "))};
+}
+
+}  // namespace
 
 void serve(const ServerSettings& settings, const std::atomic<bool>& is_over,
-           const std::function<void(const std::string& url)>& is_ready) {
+           const std::function<void(const ServedAt& where)>& is_ready) {
   ListenAddress address = parse_listen_address(settings.listen);
   std::optional<AccessToken> token;
   if (!settings.token_file.empty()) token = AccessToken::read(settings.token_file);
@@ -33,7 +47,7 @@ void serve(const ServerSettings& settings, const std::atomic<bool>& is_over,
     while (!is_over && !has_ended) std::this_thread::sleep_for(std::chrono::milliseconds(100));
     server.stop();
   });
-  is_ready(fmt::format("http://{}/", address.text()));
+  is_ready(served_at(address, settings.allow_hosts));
   server.run();
   has_ended = true;
   ending.join();

@@ -19,11 +19,16 @@ struct ServerSettings {
   ReadRows read_rows;  ///< Called by threads of the server, one at a time.
 };
 
-/// Serves a journal until `is_over`, which it sees within 0.1 s. `is_ready` is called once, with the address for
-/// browsers, when requests are taken. Throws invalid_input for wrong settings, io when the address cannot be had, and
-/// what opening the journal throws.
+/// Where a server takes requests.
+struct ServedAt {
+  std::string place;  ///< `http://127.0.0.1:8080/` for browsers; `0.0.0.0:8080` if none is known.
+  std::string note;  ///< A sentence about the names under which it answers, if they are fewer than those that reach it.
+};
+
+/// Serves a journal until `is_over`, which it sees within 0.1 s. `is_ready` is called once, when requests are taken.
+/// Throws invalid_input for wrong settings, io when the address cannot be had, and what opening the journal throws.
 void serve(const ServerSettings& settings, const std::atomic<bool>& is_over,
-           const std::function<void(const std::string& url)>& is_ready);
+           const std::function<void(const ServedAt& where)>& is_ready);
 
 /// The entry point of the module attune_server.so, which alone links the HTTP library: with it every start of the
 /// program, as of each worker, would take 2 to 5 ms longer.

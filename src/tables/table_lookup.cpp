@@ -36,10 +36,18 @@ std::vector<GroupKey> group_keys(const KeyCodes& codes, const Key& key, const Ro
 
 }  // namespace
 
+TableSet empty_table_set(Requirement require, double max_regret) {
+  TableSet set;
+  set.require = require;
+  set.max_regret = regret_under(require, max_regret);
+  set.bans = bans_of_user(set.notices);
+  return set;
+}
+
 TableSet read_table_set(std::span<const std::string> named, const std::string& op,
                         std::span<const FamilySpec* const> families, const std::string& require) {
-  TableSet set;
-  set.require = require.empty() ? requirement_wanted() : parse_requirement(require);
+  const MaxRegret wanted = max_regret_wanted();
+  TableSet set = empty_table_set(require.empty() ? requirement_wanted() : parse_requirement(require), wanted.share);
   for (const std::string& paths : named) {
     set.tables.push_back(Table::read(paths, family_option(op)));
     append(set.notices, set.tables.back().notices());
@@ -59,9 +67,6 @@ TableSet read_table_set(std::span<const std::string> named, const std::string& o
       }
     }
   }
-  set.bans = bans_of_user(set.notices);
-  const MaxRegret wanted = max_regret_wanted();
-  set.max_regret = regret_under(set.require, wanted.share);
   if (!wanted.error.empty()) set.notices.push_back(wanted.error);
   return set;
 }

@@ -24,8 +24,12 @@ struct TableSet {
   std::shared_ptr<const BanList> bans = std::make_shared<const BanList>();  ///< What does not serve.
   Requirement require = Requirement::none;  ///< Only rows that state it serve (ATTUNE_REQUIRE).
   double max_regret = 0;                    ///< Largest bound of predicted rows (ATTUNE_MAX_REGRET).
-  std::vector<std::string> notices;         ///< Sentences to print: about the tables, then about the variable.
+  std::vector<std::string> notices;         ///< Sentences to print: about bans, the tables, and the variable.
 };
+
+/// Returns a set without tables: what the user has banned holds in every set, and `max_regret` is limited as the
+/// requirement wants it.
+TableSet empty_table_set(Requirement require, double max_regret);
 
 /// Reads the `named` tables (`F:F2` each, of the family `op` unless it is empty), else the run time's tables of
 /// `families`; what the user has banned holds for both. `require`: as parse_requirement() reads it; empty: that of

@@ -9,7 +9,7 @@ import textwrap
 import unittest
 
 import story
-from tables_test import REST, TUNED, Tables
+from tables_test import KERNEL, REST, TUNED, Tables
 
 KEY = "M,N,K,bias,dtype,outdtype,scaleAB,bpreshuffle"
 LIST = "configs/bf16_untuned_gemm.csv"
@@ -175,6 +175,38 @@ class Changes(CiRun):
         self.assertNotIn(SLOW, self.read("configs/" + TUNED))
 
 
+class Progress(CiRun):
+    def test_lines_of_progress_reach_standard_error_while_it_tunes(self):
+        """A candidate that hangs keeps tuning long enough for a line, of which there is one in nine seconds."""
+        self.shapes("1,32,48")
+        config = "split_k=1;tile_m=16;tile_n=16"
+        faults = self.put("faults.tsv", f"*\t{config}\tsleep\tprepare\talways\n")
+        result = self.ci(given=FAKE_ARGUMENTS + " --search exhaustive --candidate-timeout 9.5", timeout=60, status=None,
+                         env={**self.where, "ATTUNE_FAKE_FAULTS": str(faults)})
+        lines = result.stderr.splitlines()
+        begin, end = lines.index("gemm_a16w16: tune: begins"), lines.index("gemm_a16w16: tune: done")
+        told = lines[begin + 1:end]
+        self.assertTrue(told, str(result))
+        for line in told:
+            self.assertRegex(line, r"^gemm_a16w16: tune: 0 of 1 shape decided, \d+\.\d s: ")
+            self.assertEqual(self.read("ci-results/log.txt").count(line.removeprefix("gemm_a16w16: tune: ")), 1)
+
+
+class TornRows(CiRun):
+    def test_a_row_whose_writing_broke_off_is_its_familys_failure_and_nothing_is_tuned(self):
+        self.shapes("256,32,16")
+        self.table("configs/" + TUNED, self.row("256,32,16", 5))
+        torn = "fake,4,1,40,40,False,torch.float32,torch.fl"
+        whole = self.read("configs/" + TUNED)
+        self.put("configs/" + TUNED, whole + torn)
+        result = self.ci(status=1)
+        failure = self.results()["families"][0]["failure"]
+        self.assertIn(f"configs/{TUNED}:3: the row has neither a time nor a kernel, it has 8 of 18 cells", failure, str(result))
+        self.assertEqual(self.read("configs/" + TUNED), whole + torn)
+        self.put("configs/" + TUNED, whole)
+        self.ci("-o", "mended")
+
+
 class Only(CiRun):
     OLD, NEW = "1,40,40", "2,24,32"
 
@@ -238,6 +270,15 @@ class Only(CiRun):
         self.ci("--only", "stale")
         self.assertEqual((self.tuned(), self.results()["inputs"]["only"]), ([], "stale"))
 
+    def test_a_shape_whose_own_row_is_banned_is_stale_though_another_row_stands_in(self):
+        sizes = ("256,32,16", "250,32,16", "251,32,16")
+        self.shapes(*sizes)
+        self.table("configs/" + TUNED, *(self.row(size, 5, kernel=SLOW if size == sizes[1] else KERNEL) for size in sizes))
+        self.attune("quarantine", "add", SLOW, "--reason", "wrong in our model")
+        self.assertNotIn(": none", self.ask("explain", "gemm_a16w16 m=250 n=32 k=16 dtype=fp32").stdout.splitlines()[0])
+        self.ci("--only", "stale")
+        self.assertEqual(self.tuned(), [sizes[1]])
+
     def test_bad_input(self):
         self.shapes(self.OLD)
         where = ("--config-dir", "configs")
@@ -287,9 +328,11 @@ class BadInput(CiRun):
                             ("--all\n--sort", "control character"), ("--cache 'x", "not closed"),
                             ("'; rm'", "takes no argument"), ("--bugdet 3", "the nearest is --budget"),
                             ("--budget soon", "soon"), ("--help", "ask for help"), ("-i x.csv", "--untune_file"),
-                            ("-o x.csv", "--tune_file"), ("--json", "--json"), ("-m 3", "a size"),
+                            ("-o x.csv", "--tune_file"), ("--json", "--json"), ("-m 3", "cannot have -m"),
                             ("--threads 1,2", "one number"), ("--tp 8", "--model_dir"), ("--devices fake:9", "fake:9"),
-                            ("--devices cpu:0,cpu:1", "one device"), ("--act nothing", "nothing")):
+                            ("--devices cpu:0,cpu:1", "one device"), ("--act nothing", "cannot have --act"),
+                            ("--bias 1", "cannot have --bias"), ("--scale_ab 1", "cannot have --scale_ab"),
+                            ("--dtype_b fp32", "cannot have --dtype"), ("--col_b", "cannot have --col_b")):
             with self.subTest(given):
                 self.refuses("--arguments", given, says=says)
 

@@ -179,7 +179,8 @@ class TheProgram(story.Story):
                 (("tune", "--colour"), "attune tune has no flag '--colour'; see attune tune --help"),
                 (("check", "--no-rum"), "attune check has no flag '--no-rum', the nearest is --no-run; see attune check --help"),
                 (("kernels", "build", "--tabel", "t.csv"),
-                 "attune kernels build has no flag '--tabel', the nearest is --table; see attune kernels --help"),
+                 "attune kernels build has no flag '--tabel', the nearest is --table; see attune kernels build --help"),
+                (("ci", "compare", "old.csv"), "attune ci compare needs the argument after; see attune ci compare --help"),
                 (("kernels", "biuld"), "attune kernels has no command 'biuld', the nearest is build; see attune kernels --help"),
                 (("check", "t.csv", "u.csv"), "attune check takes no argument 'u.csv'; see attune check --help")):
             with self.subTest(arguments):

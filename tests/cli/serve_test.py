@@ -4,6 +4,7 @@ import contextlib
 import http.client
 import json
 import os
+import re
 import resource
 import signal
 import socket
@@ -159,6 +160,16 @@ class Serve(story.Story):
         os.chmod(token, 0o644)
         self.refused("serve", "--listen", "0.0.0.0:0", "--token-file", str(token), says=["chmod 600"])
         os.chmod(token, 0o600)
+        for hosts, answered in (((), ""), (("--allow-host", "tuner.example.org"), " or tuner.example.org")):
+            with open(self.work / "any", "wb") as file:
+                server = self.start("serve", "--listen", "0.0.0.0:0", "--token-file", str(token), *hosts, stdout=file)
+            end = time.monotonic() + 20
+            while not (said := re.match(r"(0\.0\.0\.0:\d+) shows ", (self.work / "any").read_text())):
+                self.assertLess(time.monotonic(), end, "the server does not say where it listens")
+                time.sleep(0.02)
+            server.send(signal.SIGTERM)
+            self.assertEqual(server.wait().stderr, f"note: requests are answered if their Host is {said.group(1)}{answered}, every "
+                             "other name or address of this machine gets 421 until it is given by --allow-host\n")
         _, port = self.serve("--token-file", str(token))
         self.assertEqual(self.get(port, "/api/v1/runs")[0], 401)
         self.assertEqual(self.get(port, "/api/v1/runs?token=0123456789abcdef0123")[0], 401)

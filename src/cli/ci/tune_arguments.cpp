@@ -13,7 +13,6 @@
 #include "cli/flags/arguments.h"
 #include "cli/flags/tune_conflicts.h"
 #include "cli/flags/tune_flags.h"
-#include "ops/attribute_setting.h"
 
 namespace attune {
 namespace {
@@ -57,8 +56,11 @@ void refuse_flags_of_the_run(const ParsedTune& given) {
     if (given.command().get_option(flag)->count() > 0)
       fail(ErrorCode::invalid_input, "the arguments cannot have {}: the run names shapes and results itself", flag);
   }
-  if (is_single_size(given.options()))
-    fail(ErrorCode::invalid_input, "the arguments cannot name a size: the shapes are those of the lists");
+  if (const auto& settings = given.options().settings; !settings.empty())
+    fail(ErrorCode::invalid_input,
+         "the arguments cannot have {}, which would put another value over the column of the lists: their shapes are "
+         "those that are tuned, write it there",
+         settings.front().flag);
   if (given.options().thread_limits.size() > 1)
     fail(ErrorCode::invalid_input, "the arguments can have one number of --threads, run once for each");
 }
@@ -77,7 +79,6 @@ TuneOptions tune_arguments(const FamilySpec& family, const std::filesystem::path
     const ParsedTune parsed(line);
     refuse_conflicts(parsed.command(), parsed.options());
     static_cast<void>(tuner_options(parsed.options()));
-    static_cast<void>(values_of(family, parsed.options().settings));
     return parsed.options();
   } catch (Error& error) {
     error.add_context(fmt::format("--arguments, for {}", family.op));

@@ -19,6 +19,7 @@
 #include "dispatch/table/wanted_requirement.h"
 #include "formats/csv/architectures.h"
 #include "formats/csv/ban_file.h"
+#include "formats/csv/row_choice.h"
 #include "pipeline/device_limits.h"
 #include "pipeline/run/family_tables.h"
 #include "pipeline/run/shape_json.h"
@@ -42,14 +43,10 @@ RuntimeTables readable_tables(const FamilySpec& family, const fs::path& config_d
   return read;
 }
 
-/// The same as a lookup takes them.
+/// The same as a lookup takes them. Notices about bans are those of validate_tables().
 TableSet table_set(const FamilyRun& run, const fs::path& config_dir) {
   RuntimeTables read = readable_tables(*run.family, config_dir);
-  TableSet set;
-  set.require = parse_requirement(run.tune.require);
-  set.max_regret = regret_under(set.require, kDefaultMaxRegret);
-  std::vector<std::string> said;  // By validate_tables().
-  set.bans = bans_of_user(said);
+  TableSet set = empty_table_set(parse_requirement(run.tune.require), kDefaultMaxRegret);
   if (read.table) set.tables.push_back(std::move(*read.table));
   return set;
 }
@@ -123,6 +120,16 @@ void take_measured(ShapeChange& shape, const ordered_json& line) {
   shape.reason = earlier.reason;
 }
 
+/// Whether the shape itself has a row of a banned kernel, which a lookup does not see.
+bool has_banned_row(const TableSet& set, const Problem& problem, const DeviceInfo& device) {
+  return std::ranges::any_of(set.tables, [&](const Table& table) {
+    return std::ranges::any_of(table.all(problem, device.gfx, device.num_units), [&](const TableRow* row) {
+      return is_of_model(row->device, device.model) &&
+             set.bans->find(row->kernel_name, device.key(), problem.key()) != nullptr;
+    });
+  });
+}
+
 /// The step of a line of MeasuredShapes.
 constexpr const char *kServed = "before", *kCompared = "after";
 
@@ -143,7 +150,8 @@ std::vector<bool> stale_shapes(const FamilyRun& run, const fs::path& config_dir,
     const auto is_void = [](const LookupStep& step) {
       return step.match == Match::exact && step.row != nullptr && !step.remark.empty();
     };
-    stale.push_back(found.match == Match::fallback || std::ranges::any_of(found.steps, is_void));
+    stale.push_back(found.match == Match::fallback || std::ranges::any_of(found.steps, is_void) ||
+                    (found.match != Match::exact && has_banned_row(set, problem, device)));
   }
   return stale;
 }

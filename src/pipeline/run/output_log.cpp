@@ -40,6 +40,10 @@ OutputLog::~OutputLog() {
 void OutputLog::say(std::string_view line) const {
   std::fflush(stdout);
   print_line(stderr, line);
+  repeat(line);
+}
+
+void OutputLog::repeat(std::string_view line) const {
   const std::string text = shown(line, 2000) + "\n";
   // A reader that went away does not end the run.
   const BlockedWriteSignals blocked;

@@ -20,6 +20,8 @@ class OutputLog {
 
   /// Prints a line in the file, and on what was standard error before.
   void say(std::string_view line) const;
+  /// Prints a line that the file has already on what was standard error before.
+  void repeat(std::string_view line) const;
 
  private:
   Descriptor output_, error_;  ///< As they were.

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -51,8 +52,12 @@ class FamilySteps {
       : run_(std::move(run)), folder_(folder), change_(change), log_(log), measured_(measured) {
     result_.family = run_.family;
     run_.tune.own_after = folder.journal_entry();
+    run_.tune.on_progress = &pass_on_;
     if (run_.chosen_rows) run_.tune.input = folder.chosen_list(*run_.family).string();
   }
+
+  FamilySteps(const FamilySteps&) = delete;
+  FamilySteps& operator=(const FamilySteps&) = delete;
 
   FamilyResult take() {
     try {
@@ -156,13 +161,17 @@ class FamilySteps {
     result_.code = code;
   }
 
-  void say(const std::string& what) const { log_.say(fmt::format("{}: {}", run_.family->op, what)); }
+  std::string about_family(const std::string& what) const { return fmt::format("{}: {}", run_.family->op, what); }
+  void say(const std::string& what) const { log_.say(about_family(what)); }
 
   FamilyRun run_;
   const RunFolder& folder_;
   const ChangeOptions& change_;
   const OutputLog& log_;
   MeasuredShapes& measured_;
+  const std::function<void(const std::string& line)> pass_on_ = [this](const std::string& line) {
+    log_.repeat(about_family("tune: " + line));
+  };
   FamilyResult result_;
   ordered_json before_;  ///< The family's part of before.json; null: not timed yet.
 };

@@ -44,6 +44,13 @@ bool ListenAddress::is_loopback() const {
          std::all_of(address.begin(), address.begin() + kLast, [](unsigned char byte) { return byte == 0; });
 }
 
+bool ListenAddress::is_any() const {
+  std::array<unsigned char, sizeof(in6_addr)> address{};
+  const bool is_address = ::inet_pton(AF_INET, host.c_str(), address.data()) == 1 ||
+                          ::inet_pton(AF_INET6, host.c_str(), address.data()) == 1;
+  return is_address && std::ranges::all_of(address, [](unsigned char byte) { return byte == 0; });
+}
+
 std::string ListenAddress::text() const {
   return host.find(':') == std::string::npos ? fmt::format("{}:{}", host, port) : fmt::format("[{}]:{}", host, port);
 }

@@ -14,6 +14,8 @@ struct ListenAddress {
 
   /// Whether only this machine reaches it: 127.0.0.0/8, ::1, or `localhost`.
   bool is_loopback() const;
+  /// Whether it is no address of its own but stands for all of this machine: 0.0.0.0 or ::.
+  bool is_any() const;
   /// `127.0.0.1:8080`, `[::1]:8080`.
   std::string text() const;
 };

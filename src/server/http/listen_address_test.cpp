@@ -30,5 +30,11 @@ TEST(ListenAddress, TellsWhetherOnlyThisMachineReachesIt) {
     EXPECT_FALSE((ListenAddress{host, 1}.is_loopback())) << host;
 }
 
+TEST(ListenAddress, TellsWhetherItStandsForAllAddresses) {
+  for (const char* host : {"0.0.0.0", "::", "0:0::0"}) EXPECT_TRUE((ListenAddress{host, 1}.is_any())) << host;
+  for (const char* host : {"127.0.0.1", "0.0.0.1", "::1", "1::", "localhost", "0.0.0.0.example.org"})
+    EXPECT_FALSE((ListenAddress{host, 1}.is_any())) << host;
+}
+
 }  // namespace
 }  // namespace attune

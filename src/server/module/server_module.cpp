@@ -3,6 +3,6 @@
 
 extern "C" __attribute__((visibility("default"))) void attune_serve(
     const attune::ServerSettings& settings, const std::atomic<bool>& is_over,
-    const std::function<void(const std::string& url)>& is_ready) {
+    const std::function<void(const attune::ServedAt& where)>& is_ready) {
   attune::serve(settings, is_over, is_ready);
 }
