@@ -66,7 +66,8 @@ TEST(Text, DurationsHaveUnits) {
   EXPECT_EQ(parse_duration_s("1.5h"), 5400);
   EXPECT_EQ(parse_duration_s("2d"), 172800);
   EXPECT_EQ(parse_duration_s("7"), 7);
-  for (const auto text : {"", "s", "-1s", "inf", "nan", "1 s", "5w", "1e308h"}) EXPECT_FALSE(parse_duration_s(text)) << text;
+  for (const auto text : {"", "s", "-1s", "inf", "nan", "1 s", "5w", "1e308h"})
+    EXPECT_FALSE(parse_duration_s(text)) << text;
 }
 
 TEST(Text, DurationsAreShownShortly) {
