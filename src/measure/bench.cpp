@@ -355,7 +355,7 @@ void Bench::put(EntrantPlan entrant) {
 
 Bench::Sampling Bench::take(const Turn& turn) {
   EntrantPlan& entrant = plans_.at(turn.slot);
-  const uint32_t launches = std::max(1u, turn.launches), untimed = untimed_for(launches);
+  const uint32_t launches = std::max(1u, turn.launches), untimed = untimed_for(launches, turn.timing);
   const bool by_graph = turn.timing == Timing::graph;
   Sampling taken;
   double us = 0;

@@ -53,9 +53,12 @@ TEST(Timing, BatchesShortKernelsOnly) {
 }
 
 TEST(Timing, LaunchesUntimedInProportionWithinBounds) {
-  EXPECT_EQ(untimed_for(1), 1u);
-  EXPECT_EQ(untimed_for(40), 5u);
-  EXPECT_EQ(untimed_for(4096), 16u);
+  EXPECT_EQ(untimed_for(1, Timing::clock), 1u);
+  EXPECT_EQ(untimed_for(1, Timing::events), 1u);
+  EXPECT_EQ(untimed_for(1, Timing::graph), 0u);
+  EXPECT_EQ(untimed_for(2, Timing::graph), 1u);
+  EXPECT_EQ(untimed_for(40, Timing::graph), 5u);
+  EXPECT_EQ(untimed_for(4096, Timing::clock), 16u);
 }
 
 }  // namespace

@@ -22,7 +22,9 @@ uint32_t batch_for(double first_us, double least_us) noexcept {
   return static_cast<uint32_t>(std::clamp(std::ceil(least_us / first_us), 1.0, kMaxLaunches));
 }
 
-uint32_t untimed_for(uint32_t launches) noexcept { return std::clamp(launches / 8, 1u, 16u); }
+uint32_t untimed_for(uint32_t launches, Timing timing) noexcept {
+  return launches == 1 && timing == Timing::graph ? 0 : std::clamp(launches / 8, 1u, 16u);
+}
 
 bool is_dirty(const Disturbance& disturbance, double clock) noexcept {
   return disturbance.delay_ratio >= kDirtyDelay || clock < kLeastClock;

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "attune/plan.h"
+#include "core/outcome.h"
 #include "device/device.h"
 
 namespace attune {
@@ -17,8 +18,9 @@ double least_sample_us(const DeviceInfo& device);
 uint32_t batch_for(double first_us, double least_us) noexcept;
 
 /// Number of untimed launches before a batch: an eighth of the batch, at least 1 and at most 16. They bring the
-/// candidate's threads and code back after another candidate's turn.
-uint32_t untimed_for(uint32_t launches) noexcept;
+/// candidate's threads and code back after another candidate's turn. By graph, a launch that is a sample of its own
+/// needs none: it lasts so long that what an untimed one saves is 0.3 % of it at most (docs/performance/h100.md).
+uint32_t untimed_for(uint32_t launches, Timing timing) noexcept;
 
 /// The device rests before a sample while its clock is below this share of the usual one.
 inline constexpr double kLeastClock = 0.75;

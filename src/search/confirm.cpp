@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "core/group_estimate.h"
 #include "core/statistics.h"
 
 namespace attune {
@@ -55,6 +54,10 @@ void Openings::renewed() {
   ++num_begun_;
 }
 
+GroupEstimate Openings::log_ratio(Slot a, Slot b) const {
+  return estimate_groups(field_.samples().log_ratios(a, b, complete_));
+}
+
 uint32_t Openings::missing_rounds() const {
   const Rounds rounds{*first_, field_.last_round()};
   const auto& samples = field_.samples();
@@ -95,8 +98,7 @@ Confirm::Result Confirm::test(const Claim& claim) const {
   const double p = 1 - normal_cdf(options_.z), bound = std::log1p(claim.min_gain);
   Result result = claim.opponents.empty() ? Result::refuted : Result::proven;
   for (const Slot opponent : claim.opponents) {
-    const auto gains = field_.samples().log_ratios(opponent, claim.winner, openings_.complete());
-    const GroupEstimate estimate = estimate_groups(gains);
+    const GroupEstimate estimate = openings_.log_ratio(opponent, claim.winner);
     if (estimate.num_groups < options_.min_openings || estimate.center <= bound) return Result::refuted;
     if (!estimate.exceeds(bound, p)) result = Result::open;
   }

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "core/group_estimate.h"
 #include "core/record.h"
 #include "search/contest_options.h"
 #include "search/field.h"
@@ -35,6 +36,8 @@ class Openings {
   uint32_t num_begun() const noexcept { return num_begun_; }
   std::span<const Rounds> complete() const noexcept { return complete_; }
   std::span<const Slot> mix() const noexcept { return mix_; }
+  /// ln(time of a / time of b) over the complete openings. Requires: both are in the mix.
+  GroupEstimate log_ratio(Slot a, Slot b) const;
 
  private:
   uint32_t missing_rounds() const;

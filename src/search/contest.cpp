@@ -35,6 +35,8 @@ struct Contest::State {
   std::vector<Slot> best_of_other_layouts(Slot chosen) const;
   std::vector<Claim> claims_of(Slot chosen, Slot baseline) const;
   void settle_unproven();
+  void prefer_fastest();
+  void tie_by_openings(const Openings& openings);
   void start_confirm(Slot chosen, Slot baseline);
   void finish_exhaustive();
   void mark_confirmed();
@@ -216,9 +218,11 @@ std::optional<Want> Contest::State::advance_confirm() {
     result.decided = true;
     result.winner = proven->winner;
     result.verdict = proven->verdict;
+    prefer_fastest();
   } else {
     settle_unproven();
   }
+  tie_by_openings(confirm->openings());
   finish();
   return std::nullopt;
 }
@@ -234,8 +238,32 @@ void Contest::State::settle_unproven() {
   result.winner = result.baseline;
 }
 
+/// The finals are one opening, in which the winner may have been lucky: of those in the rotation that are proven faster
+/// than every untuned config, too, the fastest of all openings takes its place.
+void Contest::State::prefer_fastest() {
+  if (result.verdict != Verdict::faster) return;
+  const Openings& openings = confirm->openings();
+  const auto opponents = opponents_of(result.winner);
+  for (const Slot slot : field.possible_winners(openings.mix())) {
+    const bool is_faster = slot != result.winner && openings.log_ratio(result.winner, slot).center > 0;
+    if (is_faster && confirm->is_proven({slot, opponents, gain_to_prove, Verdict::faster})) result.winner = slot;
+  }
+}
+
+/// A kernel may differ from itself by more from one opening to the next than within the finals, so of those in the
+/// rotation the openings say whether they are tied with the winner.
+void Contest::State::tie_by_openings(const Openings& openings) {
+  for (const Slot slot : field.possible_winners(openings.mix())) {
+    if (slot == result.winner) continue;
+    std::erase(result.tied, slot);
+    const GroupEstimate slowdown = openings.log_ratio(slot, result.winner);
+    if (!slowdown.exceeds(options.finals.margin, 1 - normal_cdf(options.confirm.z))) result.tied.push_back(slot);
+  }
+}
+
 std::optional<Want> Contest::State::advance_publish() {
   if (auto want = want_of(publish->next(options.confirm.min_openings))) return want;
+  tie_by_openings(*publish);
   finish();
   return std::nullopt;
 }

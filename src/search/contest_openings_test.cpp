@@ -101,6 +101,45 @@ TEST(ContestOpenings, TheIntervalCoversTheVariationBetweenTheOpenings) {
   EXPECT_NEAR(result.comparison.ratio, 200 / mean_us, 0.02);
 }
 
+TEST(ContestOpenings, TheFastestOfTheOpeningsTakesThePlaceOfOneThatWasLuckyInTheFinals) {
+  const std::map<Slot, double> usual = {{0, 130}, {1, 100}, {2, 95}, {3, 97}};
+  OpeningsPlay lucky([&](uint32_t opening) { return with(usual, 1, opening == 0 ? 92 : 100); }, entrants_of(usual));
+  const auto result = lucky.result();
+  EXPECT_EQ(result.verdict, Verdict::faster);
+  EXPECT_EQ(result.winner, 2u);
+  EXPECT_NEAR(result.comparison.ratio, 130.0 / 95, 0.01);
+  EXPECT_NEAR(result.comparison.us, 95, 0.5);
+}
+
+TEST(ContestOpenings, TheFastestOfTheOpeningsMustBeProvenFasterThanTheUntunedConfigsItself) {
+  const std::map<Slot, double> usual = {{0, 130}, {1, 100}, {2, 90}};
+  // Faster than the others in the mean; slower than the default in one opening, so that nothing is proven of it.
+  const auto times = [&](uint32_t opening) {
+    const double other_us[] = {95, 75, 140, 75};
+    return with(with(usual, 1, opening == 0 ? 92 : 100), 2, other_us[std::min(opening, 3u)]);
+  };
+  const auto result = OpeningsPlay(times, entrants_of(usual)).result();
+  EXPECT_EQ(result.verdict, Verdict::faster);
+  EXPECT_EQ(result.winner, 1u);
+}
+
+TEST(ContestOpenings, CandidatesThatTheOpeningsDoNotTellApartAreTied) {
+  const std::map<Slot, double> usual = {{0, 130}, {1, 100}, {2, 100}, {3, 110}};
+  const double us[] = {103, 104, 98, 101, 100, 100, 100, 100, 100};
+  OpeningsPlay varying([&](uint32_t opening) { return with(usual, 2, us[opening]); }, entrants_of(usual));
+  const auto result = varying.result();
+  EXPECT_EQ(result.verdict, Verdict::faster);
+  EXPECT_THAT(result.tied, testing::UnorderedElementsAre(1, 2)) << "the finals alone found 2 to be slower";
+}
+
+TEST(ContestOpenings, ACandidateThatIsSlowerInTheOpeningsIsNotTied) {
+  const std::map<Slot, double> usual = {{0, 130}, {1, 100}, {2, 105}};
+  OpeningsPlay lucky([&](uint32_t opening) { return with(usual, 2, opening == 0 ? 100 : 105); }, entrants_of(usual));
+  const auto result = lucky.result();
+  EXPECT_EQ(result.winner, 1u);
+  EXPECT_THAT(result.tied, testing::ElementsAre(1)) << "the finals alone found no difference";
+}
+
 TEST(ContestOpenings, ABaselineThatWinsIsTimedInThreeOpenings) {
   const std::map<Slot, double> times = {{0, 100}, {1, 130}};
   const double us[] = {100, 120, 100, 140};

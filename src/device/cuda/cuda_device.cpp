@@ -24,8 +24,9 @@ std::unique_ptr<Device> open_cuda_device(std::string_view id, int64_t) {
 ContestConstants cuda_constants() {
   ContestConstants constants;
   constants.race.prior_sigma = 0.01;
-  constants.race.first = 3;
+  constants.race.first = constants.race.first_crowded = 2;
   constants.race.sample_share = 0.5;
+  constants.finals.looks = {8, 16};
   constants.finals.margin = 0.005;
   constants.confirm.min_openings = 4;
   constants.confirm.delay_s = 4;
