@@ -36,6 +36,7 @@ struct Contest::State {
   std::vector<Claim> claims_of(Slot chosen, Slot baseline) const;
   void settle_unproven();
   void prefer_fastest();
+  bool is_slower(const Openings& openings, Slot slot, Slot than) const;
   void tie_by_openings(const Openings& openings);
   void start_confirm(Slot chosen, Slot baseline);
   void finish_exhaustive();
@@ -239,15 +240,21 @@ void Contest::State::settle_unproven() {
 }
 
 /// The finals are one opening, in which the winner may have been lucky: of those in the rotation that are proven faster
-/// than every untuned config, too, the fastest of all openings takes its place.
+/// than every untuned config, too, the fastest of all openings takes its place, an incumbent's only if it is not tied.
 void Contest::State::prefer_fastest() {
   if (result.verdict != Verdict::faster) return;
   const Openings& openings = confirm->openings();
-  const auto opponents = opponents_of(result.winner);
   for (const Slot slot : field.possible_winners(openings.mix())) {
-    const bool is_faster = slot != result.winner && openings.log_ratio(result.winner, slot).center > 0;
-    if (is_faster && confirm->is_proven({slot, opponents, gain_to_prove, Verdict::faster})) result.winner = slot;
+    const bool is_faster = field.entrant(result.winner).incumbent ? is_slower(openings, result.winner, slot)
+                                                                  : openings.log_ratio(result.winner, slot).center > 0;
+    if (slot == result.winner || !is_faster) continue;
+    if (confirm->is_proven({slot, opponents_of(slot), gain_to_prove, Verdict::faster})) result.winner = slot;
   }
+}
+
+/// Whether the openings show that one takes longer by more than the finals' margin.
+bool Contest::State::is_slower(const Openings& openings, Slot slot, Slot than) const {
+  return openings.log_ratio(slot, than).exceeds(options.finals.margin, 1 - normal_cdf(options.confirm.z));
 }
 
 /// A kernel may differ from itself by more from one opening to the next than within the finals, so of those in the
@@ -256,8 +263,7 @@ void Contest::State::tie_by_openings(const Openings& openings) {
   for (const Slot slot : field.possible_winners(openings.mix())) {
     if (slot == result.winner) continue;
     std::erase(result.tied, slot);
-    const GroupEstimate slowdown = openings.log_ratio(slot, result.winner);
-    if (!slowdown.exceeds(options.finals.margin, 1 - normal_cdf(options.confirm.z))) result.tied.push_back(slot);
+    if (!is_slower(openings, slot, result.winner)) result.tied.push_back(slot);
   }
 }
 
