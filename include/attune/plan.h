@@ -44,7 +44,8 @@ class ATTUNE_API Plan {
  public:
   virtual ~Plan() = default;
   virtual const PlanTraits& traits() const noexcept = 0;
-  /// Enqueues the work (on a host: does it). Allocates nothing. Throws device when the library refuses.
+  /// Enqueues the work (on a host: does it). A solver's plan allocates nothing; one that a
+  /// Dispatcher keeps allocates a workspace for each stream that is new to it. Throws device when the library refuses.
   virtual void run(const Launch& launch) const = 0;
 };
 

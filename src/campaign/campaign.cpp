@@ -278,7 +278,15 @@ class Campaign {
 std::string devices_to_tune(const TuneOptions& options) {
   const DeviceChoice choice{.ids = options.devices.ids,
                             .threads = options.thread_limits.empty() ? 0 : options.thread_limits.front()};
-  return ids_to_open(choice, isolation_option(options.isolation), architectures_of_shapes(options));
+  const std::string ids = ids_to_open(choice, isolation_option(options.isolation), architectures_of_shapes(options));
+  const auto names = split(ids, ',');
+  std::vector<std::string> each(names.begin(), names.end());
+  const auto max_count = static_cast<size_t>(options.mp);
+  if (max_count > each.size())
+    print_line(stderr, fmt::format("note: --mp {}: {} {}, one worker process each", max_count,
+                                   each.size() == 1 ? "there is" : "there are", ids));
+  if (max_count > 0 && max_count < each.size()) each.resize(max_count);
+  return join(each, ",");
 }
 
 }  // namespace

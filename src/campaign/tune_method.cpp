@@ -48,11 +48,6 @@ std::string procedure_text(const TuneOptions& options, const TunerOptions& tuner
 }
 
 void check_options(const TuneOptions& options) {
-  if (options.mp != 1)
-    fail(ErrorCode::invalid_input,
-         "a device is tuned by one worker, so that kernels do not disturb each other; several devices have one each "
-         "(--devices cuda:0,cuda:1); got --mp {}",
-         options.mp);
   if (options.err_ratio <= 0)
     fail(ErrorCode::invalid_input,
          "--errRatio must be above 0, because a candidate's errors must stay below it; got {}", options.err_ratio);

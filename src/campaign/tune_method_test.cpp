@@ -32,9 +32,6 @@ std::string procedure(Change&& change) {
 }
 
 TEST(TuneMethod, RefusesWhatMakesNoSense) {
-  EXPECT_EQ(refused([](TuneOptions& options) { options.mp = 2; }),
-            "a device is tuned by one worker, so that kernels do not disturb each other; several devices have one each "
-            "(--devices cuda:0,cuda:1); got --mp 2");
   EXPECT_EQ(refused([](TuneOptions& options) { options.err_ratio = 0; }),
             "--errRatio must be above 0, because a candidate's errors must stay below it; got 0");
   EXPECT_EQ(refused([](TuneOptions& options) { options.budget = "soon"; }),
@@ -46,16 +43,19 @@ TEST(TuneMethod, RefusesWhatMakesNoSense) {
 }
 
 TEST(TuneMethod, ConstantsAreThoseOfTheKindOfDevice) {
-  const DeviceKind kind{.name = "slow",
-                        .timing = Timing::graph,
-                        .contest = {.confirm = {.delay_s = 7}},
-                        .load_deadline_s = 90,
-                        .run_deadline_s = 3,
-                        .compiles_beside_measuring = true};
+  const DeviceKind kind{
+      .name = "slow",
+      .timing = Timing::graph,
+      .contest = {.race = {.sample_share = 0.25}, .finals = {.margin = 0.002}, .confirm = {.delay_s = 7}},
+      .load_deadline_s = 90,
+      .run_deadline_s = 3,
+      .compiles_beside_measuring = true};
   TuneOptions options;
   TunerOptions tuner = tuner_options(options);
   set_constants(tuner, options, kind);
   EXPECT_EQ(tuner.protocol.timing, Timing::graph);
+  EXPECT_EQ(tuner.contest.race.sample_share, 0.25);
+  EXPECT_EQ(tuner.contest.finals.margin, 0.002);
   EXPECT_EQ(tuner.contest.confirm.delay_s, 7);
   EXPECT_TRUE(tuner.compiles_beside_measuring);
   EXPECT_EQ(tuner.load_deadline_s, 90);

@@ -55,7 +55,7 @@ constexpr double kSpareShare = 1.0 / 16;
 
 /// Has the worker see its device alone and run near it. A driver is set up for each device that a process sees, and a
 /// library may choose among them. A device that is not there is left to the worker, which says so by its name.
-void place_at_device(WorkerOptions& options) {
+void place_at_device(WorkerOptions& options, const std::filesystem::path& root) {
   const std::string id = options.device;
   const DeviceKind* const kind = find_device_kind(id);
   if (kind == nullptr) return;
@@ -65,7 +65,7 @@ void place_at_device(WorkerOptions& options) {
   options.spare = kind->idle_worker_bytes > 0 &&
                   static_cast<double>(kind->idle_worker_bytes) <= kSpareShare * static_cast<double>(info->memory_bytes);
   if (kind->pci_address != nullptr) {
-    const std::vector<int> cores = cores_near(kind->pci_address(id));
+    const std::vector<int> cores = cores_near(kind->pci_address(id), root);
     options.cores.assign(cores.begin(), cores.end());
   }
   const std::string alone = kind->visible_name != nullptr ? kind->visible_name(id) : std::string();
@@ -94,7 +94,7 @@ std::string in_users_words(std::string said, const WorkerOptions& options) {
 
 std::string build_name() { return fmt::format("{}/{}", kVersion, kSolverInterface); }
 
-WorkerOptions worker_options(const std::string& device, Strays* strays) {
+WorkerOptions worker_options(const std::string& device, Strays* strays, const std::filesystem::path& root) {
   WorkerOptions options;
   // The running executable, even if its file has been replaced since.
   options.command = {"/proc/self/exe", "worker"};
@@ -108,7 +108,7 @@ WorkerOptions worker_options(const std::string& device, Strays* strays) {
     const std::string name(text.substr(0, equals)), value(text.substr(equals + 1));
     options.environment[name] = names_paths(name) ? absolute_paths(value) : value;
   }
-  place_at_device(options);
+  place_at_device(options, root);
   return options;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <string>
@@ -48,7 +49,8 @@ std::string build_name();
 /// Returns the options of this program's worker for a device. Its clean environment holds the variables that locate
 /// libraries and the user's folders, those that the libraries read, and Attune's own. If the device's kind has a
 /// variable for it, the worker sees that device alone, as the first of its kind, and it runs on the cores near a device
-/// on the PCI bus. `device` without a number, `cuda`: a process for no device in particular.
-WorkerOptions worker_options(const std::string& device, Strays* strays);
+/// on the PCI bus, which the files below `root` name. `device` without a number, `cuda`: a process for no device in
+/// particular.
+WorkerOptions worker_options(const std::string& device, Strays* strays, const std::filesystem::path& root = "/");
 
 }  // namespace attune

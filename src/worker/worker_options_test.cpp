@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: MIT
 #include "worker/worker_options.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "base/machine.h"
 #include "device/device_kind.h"
 #include "testing/environment.h"
+#include "testing/test_files.h"
 
 namespace attune {
 namespace {
@@ -17,6 +21,7 @@ namespace {
 using testing::Contains;
 using testing::Not;
 using testing::Pair;
+using namespace std::string_literals;
 
 constexpr const char* kVariables[] = {"OMP_TEST_OF_OPTIONS", "SECRET_OF_OPTIONS", "ATTUNE_HOME", "LD_LIBRARY_PATH"};
 
@@ -71,7 +76,8 @@ const bool is_registered = [] {
        .idle_worker_bytes = uint64_t{1} << 30,
        .visibility_variable = "HIDDEN_DEVICES",
        .visible_name =
-           [](std::string_view id) { return id == "hidden:7" ? std::string() : "uuid of " + std::string(id); }});
+           [](std::string_view id) { return id == "hidden:7" ? std::string() : "uuid of " + std::string(id); },
+       .pci_address = [](std::string_view id) { return id == "hidden:7" ? std::string() : "0000:3b:00.0"s; }});
   return true;
 }();
 
@@ -81,6 +87,18 @@ TEST_F(OptionsOfWorkers, ShowTheWorkerItsDeviceAlone) {
   EXPECT_THAT(options.environment, Contains(Pair("HIDDEN_DEVICES", "uuid of hidden:2")));
   EXPECT_EQ(options.device, "hidden:0") << "the first that it sees";
   EXPECT_EQ(options.name, "hidden:2") << "of its results";
+}
+
+TEST_F(OptionsOfWorkers, PutTheWorkerOnTheCoresNearItsDevice) {
+  const std::vector<int> allowed = allowed_cores();
+  if (allowed.size() < 2) GTEST_SKIP() << "a process with one core has no choice";
+  const TestFolder folder;
+  const std::string device = "sys/bus/pci/devices/0000:3b:00.0";
+  std::filesystem::create_directories(folder.path() / device);
+  folder.put(device + "/local_cpulist", fmt::format("{}\n", allowed[1]));
+  EXPECT_THAT(worker_options("hidden:2", nullptr, folder.path()).cores, testing::ElementsAre(allowed[1]));
+  EXPECT_THAT(worker_options("hidden:7", nullptr, folder.path()).cores, testing::IsEmpty()) << "on no bus";
+  EXPECT_THAT(worker_options("fake:0", nullptr, folder.path()).cores, testing::IsEmpty());
 }
 
 TEST_F(OptionsOfWorkers, NameTheDeviceAsUsersDoInWhatAWorkerSays) {

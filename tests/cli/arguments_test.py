@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What a command line may say: devices, values and their limits, flags given twice. Every refusal is the program's own
 sentence, and lists what is allowed."""
+import json
+
 import story
 from story import FAKE
 
@@ -36,9 +38,20 @@ class Devices(story.Story):
                 self.refused(*command, "--devices", "fake:0,fake:1",
                              says="this command works on one device, got 'fake:0,fake:1'")
 
-    def test_several_workers_are_refused_on_any_device(self):
-        self.refused(*SIZE, *FAKE, "--mp", "2", says="a device is tuned by one worker")
-        self.assertNotIn("host", self.attune("tune", "--help").stdout.partition("--mp ")[2].partition("--search")[0])
+    def devices_of(self, *flags):
+        self.put("shapes.csv", "M,N,K,dtype\n" + "".join(f"{m},16,16,fp32\n" for m in range(1, 9)))
+        result = self.attune("tune", "-i", "shapes.csv", "-o", f"{flags[-1]}.csv", "--journal", f"{flags[-1]}.db", "--quiet-wait", "0", "--json", *flags)
+        return {one["decision"]["device_id"] for one in json.loads(result.stdout)["results"]}, result.stderr
+
+    def test_as_many_worker_processes_as_asked_for_run_one_a_device(self):
+        for number, expected in (("1", {"fake:0"}), ("0", {"fake:0", "fake:1"}), ("2", {"fake:0", "fake:1"})):
+            with self.subTest(number):
+                devices, notes = self.devices_of("--devices", "fake:0,fake:1", "--mp", number)
+                self.assertEqual(devices, expected)
+                self.assertNotIn("--mp", notes)
+        devices, notes = self.devices_of("--devices", "fake:0", "--mp", "3")
+        self.assertEqual(devices, {"fake:0"})
+        self.assertIn("note: --mp 3: there is fake:0, one worker process each", notes)
 
 
 class Values(story.Story):

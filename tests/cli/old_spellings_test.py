@@ -61,7 +61,6 @@ REFUSED = [
     ("--icache_flush", "instruction cache of a host"),
     ("--no_warmup", "--search exhaustive"),
     ("--benchmark", "attune check"),
-    ("--mp 2", "one worker"),
     ("--isolation thread", "--isolation"),
     ("--init_type hpl", "randn"),
     ("-dtype_a fp16 -dtype_b bf16", "dtype"),

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // How busy a device is kept whose kernels are compiled beside measuring, not a test: attune_compile_pipeline [--jobs N]
-// [--compile MS] [--spread FACTOR] [--launch US] [--kernels N] [--alternate]. A fake device's launches take their time,
-// and compilers sleep. docs/performance.md has the figures.
+// [--compile MS] [--spread FACTOR] [--launch US] [--kernels N] [--alternate] [--at-least PERCENT]. A fake device's
+// launches take their time, and compilers sleep. It ends with 1 if the device is less busy than --at-least.
+// docs/performance.md has the figures.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,8 +29,8 @@ using Work = RealTimeExecutor::Work;
 
 constexpr size_t kFirst = 30;  // The kernel from which on the device should be busy.
 
-std::map<std::string, double> settings = {{"--jobs", 4},      {"--compile", 50},  {"--spread", 1},
-                                          {"--launch", 1250}, {"--kernels", 200}, {"--alternate", 0}};
+std::map<std::string, double> settings = {{"--jobs", 4},      {"--compile", 50},  {"--spread", 1},  {"--launch", 1250},
+                                          {"--kernels", 200}, {"--alternate", 0}, {"--at-least", 0}};
 
 /// A kernel takes `--compile` ms; one in eight takes `--spread` times as long.
 std::string script_of(const Config& config) {
@@ -40,15 +41,16 @@ std::string script_of(const Config& config) {
 
 double seconds(RealTimeExecutor::Clock::duration time) { return std::chrono::duration<double>(time).count(); }
 
-/// Prints the share of the time from the 30th kernel's admission to the last one's in which the device worked.
-void print_busy(const std::vector<Work>& work) {
+/// Prints and returns the share, in percent, of the time from the 30th kernel's admission to the last one's in which
+/// the device worked.
+double print_busy(const std::vector<Work>& work) {
   std::vector<size_t> admissions;
   for (size_t i = 0; i < work.size(); ++i) {
     if (work[i].is_admission) admissions.push_back(i);
   }
   if (admissions.size() <= kFirst) {
     fmt::print("fewer than {} kernels were admitted\n", kFirst + 1);
-    return;
+    return 0;
   }
   const size_t first = admissions[kFirst - 1], last = admissions.back();
   double busy_s = 0;
@@ -57,6 +59,7 @@ void print_busy(const std::vector<Work>& work) {
   const auto num_kernels = static_cast<double>(admissions.size() - kFirst);
   fmt::print("{} kernels, from the {}th on: device busy {:.1f} % of {:.2f} s, {:.1f} ms a kernel\n", admissions.size(),
              kFirst, 100 * busy_s / all_s, all_s, 1e3 * busy_s / num_kernels);
+  return 100 * busy_s / all_s;
 }
 
 int run() {
@@ -85,8 +88,7 @@ int run() {
   WorkItem item{.problem = op_of(text).normalise(text, device.info())};
   item.goal = Goal::short_list;
   Tuner(executor, *journal, options, steady_clock(), &kernels).run({item}, observer, interrupted);
-  print_busy(executor.work());
-  return 0;
+  return print_busy(executor.work()) >= settings["--at-least"] ? 0 : 1;
 }
 
 }  // namespace
@@ -97,7 +99,7 @@ int main(int argc, char** argv) {
     if (setting == settings.end() || (setting->first != "--alternate" && i + 1 == argc)) {
       fmt::print(stderr,
                  "usage: attune_compile_pipeline [--jobs N] [--compile MS] [--spread FACTOR] [--launch US] "
-                 "[--kernels N] [--alternate]\n");
+                 "[--kernels N] [--alternate] [--at-least PERCENT]\n");
       return 2;
     }
     setting->second = setting->first == "--alternate" ? 1 : std::strtod(argv[++i], nullptr);

@@ -108,8 +108,8 @@ void add_search_flags(CLI::App& command, TuneOptions& options) {
   command
       .add_option(
           "--mp", options.mp,
-          "Number of worker processes of a device: always 1, because kernels side by side disturb each other's times. "
-          "Several devices are tuned at once by one process that names them, --devices cuda:0,cuda:1")
+          "Number of worker processes at once, one a device: the first so many of the devices that are named or found; "
+          "0: all. A device never has two, because kernels side by side disturb each other's times")
       ->capture_default_str()
       ->check(natural_number_error);
   command

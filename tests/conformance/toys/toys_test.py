@@ -245,10 +245,12 @@ class ToyTest(story.Story):
         self.assertIn("attune: toy:1 does not work: it fails its probe; without it: --devices toy:0\n", result.stderr)
 
     def test_nothing_outside_their_folders_names_them(self):
-        for folder in ("src", "include", "python", "cmake", "tools", "configs"):
-            for file in (story.REPOSITORY / folder).rglob("*"):
-                if file.is_file() and file.suffix != ".pyc":
-                    self.assertIsNone(re.search(rb"toy_(scaled|norm|accelerator|assembled)|toyas", file.read_bytes()), file)
+        named = re.compile(rb'toy_(scaled|norm|accelerator|assembled|[0-9])|toyas|"toy[":]|ATTUNE_TOY_(DEVICES|LOG|BROKEN)')
+        files = [file for folder in ("src", "include", "python", "cmake", "tools", "configs", "ci", ".ci", "shapes")
+                 for file in (story.REPOSITORY / folder).rglob("*") if file.is_file() and file.suffix != ".pyc"]
+        self.assertGreater(len(files), 1000)
+        for file in files + [story.REPOSITORY / "CMakeLists.txt", story.REPOSITORY / "CMakePresets.json"]:
+            self.assertIsNone(named.search(file.read_bytes()), file)
 
 
 if __name__ == "__main__":

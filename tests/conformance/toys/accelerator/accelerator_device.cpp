@@ -332,6 +332,8 @@ DeviceKind accelerator_kind() {
           .open = open_accelerator,
           .timing = Timing::graph,
           .contest = {.confirm = {.delay_s = 0}},
+          .max_open_problems = 3,
+          .compiles_beside_measuring = true,
           .kernels = accelerator_kernels(),
           .visibility_variable = kVisible,
           .visible_name = [](std::string_view id) { return std::string(id.substr(id.find(':') + 1)); }};
