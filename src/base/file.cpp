@@ -14,6 +14,7 @@
 #include <csignal>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -78,6 +79,16 @@ constexpr std::string_view kTemporaryEnd = ".tmp";
 /// bytes.
 std::string temporary_stem(const fs::path& target) {
   return fmt::format(".{}.", target.filename().string().substr(0, 200));
+}
+
+/// The process that wrote a temporary file of the target, by the file's name; nothing: it is not the name of one.
+std::optional<pid_t> writer_of(std::string_view name, const fs::path& target) {
+  const std::string stem = temporary_stem(target);
+  if (!name.starts_with(stem) || !name.ends_with(kTemporaryEnd)) return std::nullopt;
+  const auto parts = split(name.substr(stem.size()), '.');  // process, count, "tmp"
+  const auto process = parse_int(parts.front());
+  if (parts.size() != 3 || !process || *process <= 0 || !parse_int(parts[1])) return std::nullopt;
+  return static_cast<pid_t>(*process);
 }
 
 /// A uniquely named file beside the target; removed unless it was renamed over the target.
@@ -240,18 +251,15 @@ void write_file_atomically(const fs::path& path, std::string_view content, unsig
   sync_folder(folder_of(target));
 }
 
+bool is_temporary_name(std::string_view name, const fs::path& target) { return writer_of(name, target).has_value(); }
+
 void remove_stale_temporaries(const fs::path& path) {
   const fs::path target = target_of(path);
-  const std::string stem = temporary_stem(target);
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder_of(target), ignored)) {
-    std::string name = entry.path().filename().string();
-    if (!name.starts_with(stem) || !name.ends_with(kTemporaryEnd)) continue;
-    const auto parts = split(std::string_view(name).substr(stem.size()), '.');  // process, count, "tmp"
-    const auto process = parse_int(parts.front());
-    if (parts.size() != 3 || !process || *process <= 0 || !parse_int(parts[1])) continue;
+    const auto process = writer_of(entry.path().filename().string(), target);
     // A file of a live process is kept even if another program uses the same name.
-    if (::kill(static_cast<pid_t>(*process), 0) != 0 && errno == ESRCH) fs::remove(entry.path(), ignored);
+    if (process && ::kill(*process, 0) != 0 && errno == ESRCH) fs::remove(entry.path(), ignored);
   }
 }
 

@@ -58,6 +58,8 @@ class FileLock {
   int descriptor_ = -1;
 };
 
+/// Whether a name is that of a temporary file which write_file_atomically() makes beside `target`. Follows no link.
+bool is_temporary_name(std::string_view name, const std::filesystem::path& target);
 /// Removes temporary files that a killed write_file_atomically() left beside `path`. Requires: the caller holds the
 /// file's lock; no other process then writes one, whatever the process ids in the names are.
 void remove_stale_temporaries(const std::filesystem::path& path);

@@ -26,8 +26,7 @@ TuneDisplay::TuneDisplay(const TuneOptions& options, const TuneInputs& inputs, c
             return ProgressLine{progress.num_ended(), progress.num_shapes, progress.counts(), progress.doing,
                                 progress.remarks()};
           },
-          LiveLine::is_terminal(), steady_clock(),
-          options.on_progress ? *options.on_progress : std::function<void(const std::string&)>()) {
+          LiveLine::is_terminal(), steady_clock(), options.on_progress) {
   for (size_t place = 0; place < inputs.items.size(); ++place)
     places_.emplace(inputs.items[place].problem.key(), place);
 }

@@ -39,9 +39,8 @@ struct TuneOptions {
   double min_improvement_pct = 3.0;
   int64_t batch = 100;
   bool json = false, verbose = false;
-  /// Told each line of progress that is printed where standard error is no terminal; null: nobody is. Outlives these
-  /// options.
-  const std::function<void(const std::string& line)>* on_progress = nullptr;
+  /// Told each line of progress that is printed where standard error is no terminal; empty: nobody is.
+  std::function<void(const std::string& line)> on_progress;
   // Method.
   DeviceChoice devices;
   /// `--threads 1,2`: one run for each. Empty: one for each limit under which the shapes of `input` were captured, with

@@ -59,30 +59,22 @@ class TimedSolver final : public Solver {
 };
 
 /// An executor in this process that has ten launches in a batch and notes how many the turns of each schedule have.
-class TurnsExecutor final : public Executor {
+class TurnsExecutor final : public ForwardingExecutor {
  public:
-  TurnsExecutor(Device& device, const Registry& solvers) : inner_(device, solvers) {}
-  const DeviceInfo& device() const override { return inner_.device(); }
+  using ForwardingExecutor::ForwardingExecutor;
   void begin(Request request) override {
     const auto* const sample = std::get_if<request::Sample>(&request);
     for (const Turn& turn : sample != nullptr ? sample->schedule : std::vector<Turn>())
       launches.push_back(turn.launches);
-    inner_.begin(std::move(request));
+    ForwardingExecutor::begin(std::move(request));
   }
-  int descriptor() const override { return inner_.descriptor(); }
   std::optional<Answer> take() override {
-    auto answer = inner_.take();
+    auto answer = ForwardingExecutor::take();
     if (auto* const admitted = answer ? std::get_if<AdmitAnswer>(&*answer) : nullptr) admitted->batch = 10;
     return answer;
   }
-  void close(ProblemId id) override { inner_.close(id); }
-  void drop(Slot slot) override { inner_.drop(slot); }
-  void abort() override { inner_.abort(); }
 
   std::vector<uint32_t> launches;  ///< Of each turn, in order.
-
- private:
-  LocalExecutor inner_;
 };
 
 class FinalTiming : public testing::Test {
@@ -92,7 +84,8 @@ class FinalTiming : public testing::Test {
     Registry solvers;
     solvers.add(std::make_unique<TimedSolver>("onednn.gemm", std::vector<int>{90, 70}, true));
     solvers.add(std::make_unique<TimedSolver>("openblas.gemm", std::vector<int>{72}, is_opponent_capturable));
-    TurnsExecutor executor(device_, solvers);
+    LocalExecutor inner(device_, solvers);
+    TurnsExecutor executor(inner);
     TunerOptions options;
     options.protocol.timing = Timing::graph;
     options.contest.race.sample_share = sample_share;

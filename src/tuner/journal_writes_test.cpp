@@ -50,24 +50,15 @@ class WatchedJournal final : public Journal {
 };
 
 /// Is lost in an admission.
-class LosableExecutor final : public Executor {
+class LosableExecutor final : public ForwardingExecutor {
  public:
-  const DeviceInfo& device() const override { return inner_.device(); }
+  using ForwardingExecutor::ForwardingExecutor;
   void begin(Request request) override {
     if (std::holds_alternative<request::Admit>(request) && left-- == 0) fail(ErrorCode::device, "planted loss");
-    inner_.begin(std::move(request));
+    ForwardingExecutor::begin(std::move(request));
   }
-  int descriptor() const override { return inner_.descriptor(); }
-  std::optional<Answer> take() override { return inner_.take(); }
-  void close(ProblemId id) override { inner_.close(id); }
-  void drop(Slot slot) override { inner_.drop(slot); }
-  void abort() override { inner_.abort(); }
 
   int left = -1;
-
- private:
-  FakeDevice device_;
-  LocalExecutor inner_{device_, registry()};
 };
 
 class JournalWrites : public testing::Test {
@@ -87,7 +78,9 @@ class JournalWrites : public testing::Test {
     return one != nullptr && one->stage == Stage::verify ? one->candidate.name() : "";
   }
 
-  LosableExecutor executor_;
+  FakeDevice device_;
+  LocalExecutor inner_{device_, registry()};
+  LosableExecutor executor_{inner_};
   WatchedJournal journal_;
   TestClock clock_;
 };

@@ -67,26 +67,21 @@ bool Kernels::are_needed(std::span<const Request> requests) const {
   return std::any_of(requests.begin(), requests.end(), [&](const Request& one) { return !tasks_of(one).empty(); });
 }
 
-std::vector<std::string> Kernels::recipes_of(std::span<const Request> requests) const {
-  std::vector<std::string> recipes;
-  for (const Request& request : requests) {
-    for (const CompileTask& task : tasks_of(request)) recipes.push_back(task.recipe());
-  }
-  return recipes;
-}
-
 bool Kernels::are_ready(std::span<const std::string> recipes) {
   serve();
   return std::all_of(recipes.begin(), recipes.end(),
                      [&](const std::string& recipe) { return has(recipe) || pool_.ready(recipe); });
 }
 
-void Kernels::prefetch(std::span<const Request> requests) {
-  for (const Request& request : requests) {
-    for (const CompileTask& task : tasks_of(request)) {
-      if (!has(task.recipe())) with_pool([&] { pool_.prefetch(task); });
+std::vector<std::vector<std::string>> Kernels::prefetch(std::span<const Request> requests) {
+  std::vector<std::vector<std::string>> recipes(requests.size());
+  for (size_t i = 0; i < requests.size(); ++i) {
+    for (const CompileTask& task : tasks_of(requests[i])) {
+      recipes[i].push_back(task.recipe());
+      if (!has(recipes[i].back())) with_pool([&] { pool_.prefetch(task); });
     }
   }
+  return recipes;
 }
 
 std::vector<Kernels::BuildResult> Kernels::build(std::span<const Request> requests, const Stop& stop) {

@@ -62,16 +62,15 @@ class Kernels {
   std::vector<BuildResult> build(const Problem& problem, std::span<const Contender> contenders,
                                  std::span<const Candidate> candidates, const Stop& stop = {});
   /// Starts to compile kernels that build() may need later, while others are measured: as many as there are jobs, the
-  /// the rest when this object is called again. Not where compilers disturb what is measured. Throws like build().
-  void prefetch(std::span<const Request> requests);
+  /// the rest when this object is called again. Not where compilers disturb what is measured. Returns the recipes of
+  /// each request's kernels, in order. Throws like build().
+  std::vector<std::vector<std::string>> prefetch(std::span<const Request> requests);
   /// For poll(): readable while serve() has something to do. The same number for this object's life.
   int descriptor() const noexcept { return pool_.descriptor(); }
   /// Takes what compilers have done and starts those that wait for a place. Throws like build().
   void serve() { collect(Milliseconds(0)); }
   /// Whether one of the candidates needs a compiled kernel.
   bool are_needed(std::span<const Request> requests) const;
-  /// The recipes of the kernels that candidates need.
-  std::vector<std::string> recipes_of(std::span<const Request> requests) const;
   /// Whether build() would wait for none of them. Serves the compilers. Throws like build().
   bool are_ready(std::span<const std::string> recipes);
   uint32_t num_jobs() const noexcept { return pool_.num_jobs(); }  ///< Maximum number of compilers at once.

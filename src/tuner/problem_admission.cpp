@@ -25,12 +25,12 @@ std::vector<Kernels::BuildResult> ProblemRun::build(std::span<const Candidate> c
   return built;
 }
 
-/// Has the kernels of the candidates compiled: before they are measured, or beside it.
-void ProblemRun::compile_ahead(std::span<const Candidate> candidates) {
-  if (asked_ahead_ > 0)
-    context_.kernels->prefetch(Kernels::requests_of(item_.problem, contenders_, candidates));
-  else
-    build(candidates);
+/// Has the kernels of the candidates compiled: before they are measured, or beside it. Returns for each candidate the
+/// recipes of those that may not be there yet.
+std::vector<std::vector<std::string>> ProblemRun::compile_ahead(std::span<const Candidate> candidates) {
+  if (asked_ahead_ > 0) return context_.kernels->prefetch(Kernels::requests_of(item_.problem, contenders_, candidates));
+  build(candidates);
+  return std::vector<std::vector<std::string>>(candidates.size());
 }
 
 /// Asks for candidates when none waits, or for those ahead of the next one. They are tried in the order of asking,
@@ -38,17 +38,16 @@ void ProblemRun::compile_ahead(std::span<const Candidate> candidates) {
 bool ProblemRun::ask_more(size_t max_count) {
   const size_t wanted = asked_ahead_ > 0 ? asked_ahead_ + 1 : asked_.empty() ? max_count : 0;
   if (asked_.size() < wanted) {
-    const auto asked = source_->ask(wanted - asked_.size());
-    compile_ahead(asked);
-    asked_.insert(asked_.end(), asked.begin(), asked.end());
+    auto asked = source_->ask(wanted - asked_.size());
+    auto recipes = compile_ahead(asked);
+    for (size_t i = 0; i < asked.size(); ++i) asked_.push_back({std::move(asked[i]), std::move(recipes[i])});
   }
   return !asked_.empty();
 }
 
 /// Whether kernels that are compiled beside measuring are not there yet. What else there is to do goes first then.
-bool ProblemRun::awaits_kernels(std::span<const Candidate> candidates) {
-  if (asked_ahead_ == 0) return false;
-  awaited_ = context_.kernels->recipes_of(Kernels::requests_of(item_.problem, contenders_, candidates));
+bool ProblemRun::awaits_kernels(std::vector<std::string> recipes) {
+  awaited_ = std::move(recipes);
   return waits_for_compiler();
 }
 
@@ -178,7 +177,7 @@ void ProblemRun::admit_untuned() {
   const Want want = contest_.next();
   ATTUNE_CHECK(std::holds_alternative<WantEntrants>(want), "a new contest must ask for entrants");
   std::vector<EntrantFacts*> admitted;
-  compile_ahead(source_->untuned());
+  if (asked_ahead_ == 0) compile_ahead(source_->untuned());  // Otherwise open() has done it.
   for (const Candidate& candidate : source_->untuned()) {
     if (context_.must_stop()) return;
     if (baseline_ != 0 && !fits(until_decision_s(candidate))) break;
@@ -213,11 +212,11 @@ void ProblemRun::admit_more() {
   bool is_first = true;
   while (is_asking() && num_joined < max_count && ask_more(max_count - num_joined)) {
     if (context_.must_stop()) return;
-    const Candidate candidate = asked_.front();
+    const Candidate candidate = asked_.front().candidate;
     const bool is_new = !tried_.contains(candidate.name());
     if (is_new && !fits(until_decision_s(candidate))) stop_asking();
     if (!is_asking()) break;
-    if (is_new && !is_first && awaits_kernels({&candidate, 1})) return;
+    if (is_new && !is_first && awaits_kernels(asked_.front().recipes)) return;
     asked_.pop_front();
     if (!is_new) continue;
     is_first = false;

@@ -192,8 +192,9 @@ void ProblemRun::open() {
                        ? how_.asked_ahead
                        : context_.look_ahead.window(context_.kernels->num_jobs(), how_.contest.race.batch);
   if (asked_ahead_ > 0) {
-    compile_ahead(source_->untuned());
-    awaits_kernels(source_->untuned());
+    std::vector<std::string> recipes;
+    for (const auto& own : compile_ahead(source_->untuned())) recipes.insert(recipes.end(), own.begin(), own.end());
+    awaits_kernels(std::move(recipes));
   }
 }
 

@@ -70,6 +70,11 @@ class ProblemRun {
     std::string reason;
     bool is_abandoned = false;
   };
+  /// A candidate, and the recipes of those of its kernels that are compiled beside measuring.
+  struct Asked {
+    Candidate candidate;
+    std::vector<std::string> recipes;
+  };
   /// Entrants that the contest has asked for.
   struct Joining {
     size_t max_count = 0, joined = 0;
@@ -91,12 +96,12 @@ class ProblemRun {
   void append(std::span<const Entry> entries);
   void note_time(TimeUse before);
   void fulfil(const Want& want);
-  void compile_ahead(std::span<const Candidate> candidates);
+  std::vector<std::vector<std::string>> compile_ahead(std::span<const Candidate> candidates);
   bool ask_more(size_t max_count);
   void admit_untuned();
   EntrantFacts* set_baseline(std::span<const Candidate> candidates);
   void admit_more();
-  bool awaits_kernels(std::span<const Candidate> candidates);
+  bool awaits_kernels(std::vector<std::string> recipes);
   std::vector<Kernels::BuildResult> build(std::span<const Candidate> candidates);
   EntrantFacts* admit(const Candidate& candidate, bool keep);
   EntrantFacts* admit_built(const Candidate& candidate, Kernels::BuildResult built,
@@ -148,8 +153,8 @@ class ProblemRun {
   std::vector<Problem> parts_;  // of composite solvers; known once the problem was opened
   std::vector<Contender> contenders_;
   std::unique_ptr<CandidateSource> source_;
-  uint32_t asked_ahead_ = 0;     // 0: compiling and measuring alternate
-  std::deque<Candidate> asked_;  // that were not tried yet, in the order of asking
+  uint32_t asked_ahead_ = 0;  // 0: compiling and measuring alternate
+  std::deque<Asked> asked_;   // that were not tried yet, in the order of asking
   std::optional<Joining> joining_;
   std::vector<std::string> awaited_;  // recipes of the kernels that the next step needs, until they are there
   std::map<Slot, EntrantFacts> entrants_;

@@ -16,10 +16,10 @@
 namespace attune {
 namespace {
 
-/// An executor in this process that counts what is asked of it.
-class WatchedExecutor final : public Executor {
+/// Counts what is asked of it.
+class WatchedExecutor final : public ForwardingExecutor {
  public:
-  const DeviceInfo& device() const override { return inner_.device(); }
+  using ForwardingExecutor::ForwardingExecutor;
   void begin(Request request) override {
     num_admissions += std::holds_alternative<request::Admit>(request);
     if (const auto* sample = std::get_if<request::Sample>(&request)) num_turns += sample->schedule.size();
@@ -27,22 +27,13 @@ class WatchedExecutor final : public Executor {
       ++num_recycles;
       if (at_recycle) at_recycle();
     }
-    inner_.begin(std::move(request));
+    ForwardingExecutor::begin(std::move(request));
   }
-  int descriptor() const override { return inner_.descriptor(); }
-  std::optional<Answer> take() override { return inner_.take(); }
-  void close(ProblemId id) override { inner_.close(id); }
-  void drop(Slot slot) override { inner_.drop(slot); }
   void prefetch(request::Open open) override { prefetched.push_back(open.problem.integer("m")); }
-  void abort() override { inner_.abort(); }
 
   std::function<void()> at_recycle;
   std::vector<int64_t> prefetched;
   size_t num_recycles = 0, num_admissions = 0, num_turns = 0;
-
- private:
-  FakeDevice device_;
-  LocalExecutor inner_{device_, registry()};
 };
 
 /// Keeps the latest phase of each problem.
@@ -65,7 +56,9 @@ class TunerOpenings : public testing::Test {
     return Tuner(executor_, *journal, options_, clock_).run(items, observer_, interrupted_);
   }
 
-  WatchedExecutor executor_;
+  FakeDevice device_;
+  LocalExecutor inner_{device_, registry()};
+  WatchedExecutor executor_{inner_};
   TunerOptions options_;
   TestClock clock_;
   SilentObserver observer_;

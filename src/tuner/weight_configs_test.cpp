@@ -13,25 +13,16 @@
 namespace attune {
 namespace {
 
-/// An executor in this process that counts its requests.
-class CountingExecutor final : public Executor {
+/// Counts its requests.
+class CountingExecutor final : public ForwardingExecutor {
  public:
-  const DeviceInfo& device() const override { return inner_.device(); }
+  using ForwardingExecutor::ForwardingExecutor;
   void begin(Request request) override {
     ++num_requests;
-    inner_.begin(std::move(request));
+    ForwardingExecutor::begin(std::move(request));
   }
-  int descriptor() const override { return inner_.descriptor(); }
-  std::optional<Answer> take() override { return inner_.take(); }
-  void close(ProblemId id) override { inner_.close(id); }
-  void drop(Slot slot) override { inner_.drop(slot); }
-  void abort() override { inner_.abort(); }
 
   size_t num_requests = 0;
-
- private:
-  FakeDevice device_;
-  LocalExecutor inner_{device_, registry()};
 };
 
 /// Interrupts the run at its first tick.
@@ -53,7 +44,9 @@ TEST(WeightConfigs, AnInterruptEndsTheOpeningOfTheRows) {
     result.decision.emplace();
     result.decision->winner = Candidate::parse(fmt::format("fake.gemm@1:split_k={}", m));
   }
-  CountingExecutor executor;
+  FakeDevice device;
+  LocalExecutor inner(device, registry());
+  CountingExecutor executor(inner);
   const auto journal = open_memory_journal();
   EarlyInterrupt observer;
   WeightConfigs weights({{executor, *journal, nullptr, {}}}, {}, {}, observer);
@@ -83,7 +76,9 @@ SettledRows settle_rows(const std::vector<int>& weights, double budget_s) {
         item.candidates.push_back(Candidate::parse(fmt::format("fake.gemm@1:split_k=1;tile_m={};tile_n=16", tile_m)));
     }
   }
-  CountingExecutor executor;
+  FakeDevice device;
+  LocalExecutor inner(device, registry());
+  CountingExecutor executor(inner);
   const auto journal = open_memory_journal();
   TestClock clock;
   SilentObserver observer;
@@ -135,7 +130,9 @@ TEST(WeightConfigs, AWeightWithARowThatWasCutIsNotPublished) {
     result.decision.emplace();
     result.decision->winner = Candidate::parse("fake.gemm@1:split_k=1");
   }
-  CountingExecutor executor;
+  FakeDevice device;
+  LocalExecutor inner(device, registry());
+  CountingExecutor executor(inner);
   const auto journal = open_memory_journal();
   SilentObserver observer;
   const std::atomic<bool> interrupted = false;

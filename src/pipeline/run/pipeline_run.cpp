@@ -52,12 +52,8 @@ class FamilySteps {
       : run_(std::move(run)), folder_(folder), change_(change), log_(log), measured_(measured) {
     result_.family = run_.family;
     run_.tune.own_after = folder.journal_entry();
-    run_.tune.on_progress = &pass_on_;
     if (run_.chosen_rows) run_.tune.input = folder.chosen_list(*run_.family).string();
   }
-
-  FamilySteps(const FamilySteps&) = delete;
-  FamilySteps& operator=(const FamilySteps&) = delete;
 
   FamilyResult take() {
     try {
@@ -114,6 +110,7 @@ class FamilySteps {
 
   void tune() {
     say("tune: begins");
+    run_.tune.on_progress = [this](const std::string& line) { log_.repeat(about_family("tune: " + line)); };
     const int status = run_campaigns(run_.tune);
     if (status != 0 && !is_interrupted()) return fail_with("no shape could be tuned, log.txt has the reasons", {});
     say(is_interrupted() ? "tune: interrupted" : "tune: done");
@@ -170,9 +167,6 @@ class FamilySteps {
   const ChangeOptions& change_;
   const OutputLog& log_;
   MeasuredShapes& measured_;
-  const std::function<void(const std::string& line)> pass_on_ = [this](const std::string& line) {
-    log_.repeat(about_family("tune: " + line));
-  };
   FamilyResult result_;
   ordered_json before_;  ///< The family's part of before.json; null: not timed yet.
 };

@@ -91,8 +91,7 @@ bool is_free(const fs::path& folder) {
   if (!fs::is_directory(folder, missing)) return false;
   const auto is_begun = [](const fs::directory_entry& one) {
     const std::string name = one.path().filename().string();
-    return name == lock_name() ||
-           (name.starts_with(fmt::format(".{}.", RunFolder::kResults)) && name.ends_with(".tmp"));
+    return name == lock_name() || is_temporary_name(name, RunFolder::kResults);
   };
   return std::ranges::all_of(fs::directory_iterator(folder, missing), is_begun);
 }

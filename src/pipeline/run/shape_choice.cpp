@@ -36,10 +36,8 @@ std::set<std::string> earlier_problems(const FamilySpec& family, const std::stri
 
 ShapeChoice parse_shape_choice(std::string_view only, std::string since) {
   ShapeChoice choice{.since = std::move(since)};
-  constexpr const char* kSinceAlone = "--since needs --only changed, whose commit it is: '{}'";
-  if (only.empty() && choice.since.empty()) return choice;
-  if (only.empty()) fail(ErrorCode::invalid_input, kSinceAlone, shown(choice.since));
-  for (const std::string_view piece : split(only, ',')) {
+  const auto pieces = only.empty() ? std::vector<std::string_view>() : split(only, ',');
+  for (const std::string_view piece : pieces) {
     const std::string_view word = trim(piece);
     if (word == "changed")
       choice.changed = true;
@@ -49,7 +47,8 @@ ShapeChoice parse_shape_choice(std::string_view only, std::string since) {
       fail(ErrorCode::invalid_input, "--only takes changed, stale or both with a comma between them: '{}'",
            shown(word));
   }
-  if (!choice.since.empty() && !choice.changed) fail(ErrorCode::invalid_input, kSinceAlone, shown(choice.since));
+  if (!choice.since.empty() && !choice.changed)
+    fail(ErrorCode::invalid_input, "--since needs --only changed, whose commit it is: '{}'", shown(choice.since));
   return choice;
 }
 

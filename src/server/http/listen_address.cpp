@@ -5,7 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <span>
+#include <vector>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -33,22 +34,31 @@ bool is_host(std::string_view host) {
   });
 }
 
+/// The bytes of an IPv4 or IPv6 address, 4 or 16; none for a name.
+std::vector<unsigned char> address_bytes(const std::string& host) {
+  std::vector<unsigned char> bytes(sizeof(in6_addr));
+  if (::inet_pton(AF_INET6, host.c_str(), bytes.data()) == 1) return bytes;
+  bytes.resize(sizeof(in_addr));
+  if (::inet_pton(AF_INET, host.c_str(), bytes.data()) == 1) return bytes;
+  return {};
+}
+
+bool are_zero(std::span<const unsigned char> bytes) {
+  return std::ranges::all_of(bytes, [](unsigned char byte) { return byte == 0; });
+}
+
 }  // namespace
 
 bool ListenAddress::is_loopback() const {
   if (to_lower(host) == "localhost") return true;
-  std::array<unsigned char, sizeof(in6_addr)> address{};
-  if (::inet_pton(AF_INET, host.c_str(), address.data()) == 1) return address[0] == 127;
-  constexpr size_t kLast = sizeof(in6_addr) - 1;
-  return ::inet_pton(AF_INET6, host.c_str(), address.data()) == 1 && address[kLast] == 1 &&
-         std::all_of(address.begin(), address.begin() + kLast, [](unsigned char byte) { return byte == 0; });
+  const auto bytes = address_bytes(host);
+  if (bytes.size() == sizeof(in_addr)) return bytes.front() == 127;
+  return !bytes.empty() && bytes.back() == 1 && are_zero(std::span(bytes).first(bytes.size() - 1));
 }
 
 bool ListenAddress::is_any() const {
-  std::array<unsigned char, sizeof(in6_addr)> address{};
-  const bool is_address = ::inet_pton(AF_INET, host.c_str(), address.data()) == 1 ||
-                          ::inet_pton(AF_INET6, host.c_str(), address.data()) == 1;
-  return is_address && std::ranges::all_of(address, [](unsigned char byte) { return byte == 0; });
+  const auto bytes = address_bytes(host);
+  return !bytes.empty() && are_zero(bytes);
 }
 
 std::string ListenAddress::text() const {

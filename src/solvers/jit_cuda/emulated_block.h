@@ -18,9 +18,8 @@ namespace attune::emulated_gpu {
 /// be fenced by who stored it before the block announces it, and by who reads it after that. Used by one thread.
 class Block {
  public:
-  /// Runs a kernel's body once for each thread of the blocks, one block after another. Throws runtime_error where
-  /// threads wait for each other for ever, where shared memory behind `shared_bytes` is written, and where a fence is
-  /// missing.
+  /// Runs a kernel's body once for each thread of the blocks, one block after another. Throws runtime_error if threads
+  /// wait for each other without end, if shared memory behind `shared_bytes` is written, or if a fence is missing.
   static void launch(const std::vector<unsigned>& blocks, unsigned num_threads, size_t shared_bytes,
                      const std::function<void()>& body) {
     for (const unsigned number : blocks)

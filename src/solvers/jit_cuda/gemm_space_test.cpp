@@ -47,6 +47,9 @@ const GemmShape kShapesForTest[] = {shape_for_test(1, 1024, 4096),
                                     packed(shape_for_test(333, 4099, 2057)),
                                     packed(shape_for_test(7, 33, 65, DType::fp32))};
 
+const GemmConfig kTilesForTest = {
+    .block_m = 128, .block_n = 128, .block_k = 64, .stages = 4, .m_warps = 2, .n_warps = 4, .group_m = 8};
+
 std::string text_of(const GemmShape& shape) {
   return fmt::format("{}x{}x{}{}", shape.m, shape.n, shape.k, shape.packed ? " packed" : "");
 }
@@ -94,14 +97,9 @@ TEST(JitCudaSpace, EachConfigIsOfferedForPackedWeightsAndForPlainOnes) {
 
 /// Tiles of 128×128 for 132 multiprocessors: a wave and one tile more, and exactly one wave.
 TEST(JitCudaSpace, StepsAreSharedWhereWholeTilesLeaveMultiprocessorsIdle) {
-  const GemmConfig shares = {.block_m = 128,
-                             .block_n = 128,
-                             .block_k = 64,
-                             .stages = 3,
-                             .m_warps = 2,
-                             .n_warps = 4,
-                             .group_m = 8,
-                             .blocks = 132};
+  GemmConfig shares = kTilesForTest;
+  shares.stages = 3;
+  shares.blocks = 132;
   EXPECT_EQ(shares.text().key(),
             "block_k=64;block_m=128;block_n=128;blocks=132;group_m=8;kernel=tile;m_warps=2;n_warps=4;stages=3");
   EXPECT_EQ(GemmConfig::of(shares.text()), shares);
@@ -119,14 +117,10 @@ TEST(JitCudaSpace, StepsAreSharedWhereWholeTilesLeaveMultiprocessorsIdle) {
   other.blocks = 131;
   EXPECT_EQ(reason(one_more, other), "values");
   // A multiprocessor of 228 KiB holds the stages of two blocks of 96 KiB each, but not of 144 KiB.
-  other = {.block_m = 128,
-           .block_n = 64,
-           .block_k = 64,
-           .stages = 4,
-           .m_warps = 2,
-           .n_warps = 2,
-           .group_m = 8,
-           .blocks = 264};
+  other = kTilesForTest;
+  other.block_n = 64;
+  other.n_warps = 2;
+  other.blocks = 264;
   EXPECT_EQ(reason(one_more, other), "");
   other.stages = 6;
   EXPECT_EQ(reason(one_more, other), "resident");
@@ -169,14 +163,14 @@ TEST(JitCudaSpace, RefusesATextThatLacksAParameterOrHasAnUnknownKernel) {
 
 /// The memory of a block's stages, or of its tile, is what the kernels count (tile_kernel.cu).
 TEST(JitCudaSpace, SharedMemoryHoldsTheStagesOrTheTile) {
-  const GemmConfig deep = {.block_m = 128, .block_n = 128, .block_k = 64, .stages = 4, .m_warps = 2, .n_warps = 4};
-  EXPECT_EQ(deep.shared_bytes(), 4 * 256 * 128);
-  const GemmConfig wide = {.block_m = 128, .block_n = 256, .block_k = 32, .stages = 2, .m_warps = 2, .n_warps = 4};
+  EXPECT_EQ(kTilesForTest.shared_bytes(), 4 * 256 * 128);
+  GemmConfig wide = kTilesForTest;
+  wide.block_n = 256;
+  wide.block_k = 32;
+  wide.stages = 2;
   EXPECT_EQ(wide.shared_bytes(), 128 * 264 * 4);
   const auto reason = [&](int64_t bytes) {
-    const GemmRule* rule = broken_rule(
-        {.block_m = 128, .block_n = 128, .block_k = 64, .stages = 4, .m_warps = 2, .n_warps = 4, .group_m = 8},
-        shape_for_test(4096, 4096, 4096), gpu_for_test(132, bytes));
+    const GemmRule* rule = broken_rule(kTilesForTest, shape_for_test(4096, 4096, 4096), gpu_for_test(132, bytes));
     return rule == nullptr ? std::string() : std::string(rule->id);
   };
   EXPECT_EQ(reason(4 * 256 * 128), "");

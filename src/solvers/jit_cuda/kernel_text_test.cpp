@@ -23,6 +23,9 @@ namespace {
 const DeviceInfo kGpuForText = {
     .id = "cuda:0", .kind = "cuda", .gfx = "sm_90", .num_units = 132, .facts = {{"shared_bytes", 232448}}};
 
+const GemmConfig kTilesForText = {
+    .block_m = 64, .block_n = 64, .block_k = 64, .stages = 2, .m_warps = 2, .n_warps = 2, .group_m = 8};
+
 class JitCudaText : public testing::Test {
  protected:
   void SetUp() override {
@@ -100,14 +103,8 @@ TEST_F(JitCudaText, CompilesForTheFirstArchitectureAndForHoppersOwn) {
 TEST(JitCudaTasks, DependOnTypesAndParametersAndNotOnSizes) {
   std::set<std::string> recipes;
   const auto add = [&](int64_t m, int64_t n, int64_t k, int64_t parts) {
-    const GemmConfig config = {.block_m = 64,
-                               .block_n = 64,
-                               .block_k = 64,
-                               .stages = 2,
-                               .m_warps = 2,
-                               .n_warps = 2,
-                               .group_m = 8,
-                               .split_k = parts};
+    GemmConfig config = kTilesForText;
+    config.split_k = parts;
     recipes.insert(gemm_task({.m = m, .n = n, .k = k}, config, "sm_90").recipe());
   };
   add(64, 512, 1024, 1);
@@ -130,14 +127,8 @@ TEST(JitCudaTasks, DependOnTypesAndParametersAndNotOnSizes) {
   }
   EXPECT_EQ(recipes.size(), 5u) << "with packed weights";
   for (const int64_t blocks : {132, 264}) {
-    const GemmConfig shares = {.block_m = 64,
-                               .block_n = 64,
-                               .block_k = 64,
-                               .stages = 2,
-                               .m_warps = 2,
-                               .n_warps = 2,
-                               .group_m = 8,
-                               .blocks = blocks};
+    GemmConfig shares = kTilesForText;
+    shares.blocks = blocks;
     recipes.insert(gemm_task({.m = blocks, .n = 512, .k = 1024}, shares, "sm_90").recipe());
   }
   EXPECT_EQ(recipes.size(), 6u) << "with shares of all tiles";
