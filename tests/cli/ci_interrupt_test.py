@@ -2,10 +2,12 @@
 """`attune ci run` where something fails or interrupts it: what is tuned is published, and the next call goes on."""
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import time
+import unittest
 
 import story
 from ci_run_test import FAKE_ARGUMENTS, LIST, SLOW, CiRun
@@ -89,6 +91,34 @@ class Interrupts(CiRun):
         self.assertEqual(len(self.decided()), len(set(self.decided())))
         # There was no table before the run, and what the interrupted part of it has published is none of that time.
         self.assertFalse((self.work / "ci-results/before" / TUNED).exists())
+
+    @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "a device of one core has no other one")
+    def test_an_unfinished_run_is_not_gone_on_with_on_another_device(self):
+        self.shapes("4,16,16", "5,16,16")
+        command = ("ci", "run", "--config-dir", "configs", "--arguments", "--devices cpu:0 --quiet-wait 0 --libtype portable --max-trials 2")
+        running = self.start(*command)
+        log = self.work / "ci-results" / "log.txt"
+        while running.process.poll() is None and not (log.exists() and "tune: begins" in log.read_text()):
+            time.sleep(0.001)
+        running.send(signal.SIGKILL)
+        self.assertEqual(running.wait().status, -signal.SIGKILL)
+        began = json.loads(self.read("ci-results/began.json"))["devices"]["gemm_a16w16"]
+        cores = os.sched_getaffinity(0)
+        self.addCleanup(os.sched_setaffinity, 0, cores)
+        os.sched_setaffinity(0, {min(cores)})
+        refused = self.refuses(*command[2:], says=("an unfinished run of another device", began))
+        self.assertIn("/1 (", refused.stderr)
+        os.sched_setaffinity(0, cores)
+        # The key alone names no machine.
+        key, fingerprint = re.fullmatch(r"(\S+) \(([0-9a-f]{32})\)", began).groups()
+        text = self.read("ci-results/began.json")
+        for other in (f"{key} ({fingerprint[::-1]})", "", 5):
+            self.put("ci-results/began.json", text.replace(json.dumps(began), json.dumps(other)))
+            self.refuses(*command[2:], says="an unfinished run of another device")
+        self.put("ci-results/began.json", text)
+        self.attune(*command, status=None)
+        self.assertIn("goes on with the run", self.read("ci-results/log.txt"))
+        self.assertEqual((self.results()["ending"], self.results()["families"][0]["fingerprint"]), ("done", fingerprint))
 
     def test_killed_at_any_point_the_verdicts_are_those_of_a_run_that_was_not(self):
         began = time.monotonic()

@@ -53,6 +53,8 @@ class Artefacts(CiRun):
         family, = answer["families"]
         self.assertEqual((family["family"], family["device"], family["done"], family["failure"]),
                          ("gemm_a16w16", "fake/4", True, ""))
+        self.assertRegex(family["fingerprint"], "^[0-9a-f]{32}$")
+        self.assertEqual({one["fingerprint"] for one in answer["devices"]}, {family["fingerprint"]})
         self.assertEqual(family["rows"], {"added": 1, "changed": 1, "removed": 0, "same": 1})
         self.assertGreater(family["num_findings"], 0)
         slow, new = family["shapes"]
@@ -238,6 +240,34 @@ class Only(CiRun):
         self.assertEqual(self.tuned("none"), [])
 
     @unittest.skipUnless(shutil.which("git"), "git is not installed")
+    def test_a_branch_that_is_pushed_has_changed_since_it_left_the_main_branch(self):
+        self.shapes(self.OLD)
+        self.git("init", "-q", "-b", "main")
+        self.git("init", "-q", "--bare", "-b", "trunk", str(self.folder / "remote.git"))
+        self.git("remote", "add", "origin", str(self.folder / "remote.git"))
+        self.commit("main")
+        self.git("push", "-q", "-u", "origin", "main")
+        self.git("checkout", "-q", "-b", "branch")
+        self.shapes(self.OLD, self.NEW)
+        self.commit("a shape")
+        self.git("push", "-q", "-u", "origin", "branch")
+        self.ci("--only", "changed")
+        self.assertEqual(self.tuned(), [self.NEW])
+        # A remote's default branch of another name is known where the repository was cloned.
+        self.git("push", "-q", "origin", "main:trunk", ":main")
+        self.git("symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/trunk")
+        self.git("branch", "-m", "main", "elsewhere")
+        self.ci("--only", "changed", "-o", "trunk")
+        self.assertEqual(self.tuned("trunk"), [self.NEW])
+        # Where the remote has none that is known, an upstream of another name is where the branch comes from.
+        self.git("symbolic-ref", "--delete", "refs/remotes/origin/HEAD")
+        self.git("branch", "-q", "--set-upstream-to=origin/trunk")
+        self.ci("--only", "changed", "-o", "upstream")
+        self.assertEqual(self.tuned("upstream"), [self.NEW])
+        self.git("branch", "-q", "--set-upstream-to=origin/branch")
+        self.refuses("--config-dir", "configs", "--only", "changed", says="no main branch and no other upstream")
+
+    @unittest.skipUnless(shutil.which("git"), "git is not installed")
     def test_changed_shapes_are_those_that_the_list_did_not_have_at_the_merge_base_or_a_commit(self):
         self.shapes(self.OLD)
         self.git("init", "-q")
@@ -252,6 +282,7 @@ class Only(CiRun):
         # Since the last commit there is none: nothing is tuned, and that is no failure.
         self.ci("--only", "changed", "--since", "HEAD", "-o", "none")
         self.assertEqual((self.tuned("none"), self.results("none")["status"]), ([], 0))
+        self.assertIn("gemm_a16w16: no shape of its list is what --only asks for", self.read("none/log.txt"))
         self.ci("--only", "changed,stale", "--since", "HEAD", "-o", "both")  # Of OLD there is no row.
         self.assertEqual(self.tuned("both"), [self.OLD])
         for since, says in (("--upload-pack=x", "neither begin"), ("-n", "neither begin"), ("HEAD x", "nor hold blanks"),
@@ -331,7 +362,7 @@ class BadInput(CiRun):
                             ("-o x.csv", "--tune_file"), ("--json", "--json"), ("-m 3", "cannot have -m"),
                             ("--threads 1,2", "one number"), ("--tp 8", "--model_dir"), ("--devices fake:9", "fake:9"),
                             ("--devices cpu:0,cpu:1", "one device"), ("--act nothing", "cannot have --act"),
-                            ("--bias 1", "cannot have --bias"), ("--scale_ab 1", "cannot have --scale_ab"),
+                            ("--bias 1", "cannot have --bias, which would replace a column of the lists of shapes: write the value into"), ("--scale_ab 1", "cannot have --scale_ab"),
                             ("--dtype_b fp32", "cannot have --dtype"), ("--col_b", "cannot have --col_b")):
             with self.subTest(given):
                 self.refuses("--arguments", given, says=says)

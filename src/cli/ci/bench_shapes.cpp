@@ -14,6 +14,7 @@
 #include "device/devices.h"
 #include "formats/csv/architectures.h"
 #include "formats/csv/csv_document.h"
+#include "pipeline/contest_options.h"
 #include "pipeline/run/shape_json.h"
 #include "pipeline/shape_times.h"
 #include "report/comparison_output.h"
@@ -62,13 +63,9 @@ int run_bench_shapes(const BenchShapesOptions& options, RunOptions run) {
   JournalRun recorded(run.journal, device);
   wait_for_quiet(environment, run.quiet_wait_s, is_interrupted);
 
-  InterleavedOptions how{.rounds = options.rounds, .seed = options.seed};
-  how.protocol.cache = run.cache_policy();
-  how.protocol.procedure = "bench/1";
-  how.protocol.seed = options.seed;
-  how.kernels = environment.kernels.get();
-  how.limits = run.limits();
-  how.tick = is_interrupted;
+  auto how =
+      contest_options<InterleavedOptions>({run.cache_policy(), options.seed, run.limits()}, environment, "bench/1");
+  how.rounds = options.rounds;
   ordered_json list = ordered_json::array();
   size_t num_timed = 0;
   if (!options.json) print_line(stdout, options.file + " on " + device_text(device));

@@ -23,6 +23,7 @@
 #include "device/devices.h"
 #include "formats/csv/architectures.h"
 #include "pipeline/before_after.h"
+#include "pipeline/contest_options.h"
 #include "pipeline/run/shape_json.h"
 #include "pipeline/shape_times.h"
 #include "report/json_output.h"
@@ -122,14 +123,9 @@ int run_compare(const CompareOptions& options) {
   JournalRun recorded(options.run.journal, device);
   wait_for_quiet(environment, options.run.quiet_wait_s, is_interrupted);
 
-  BeforeAfterOptions how{.seed = options.seed};
+  auto how = contest_options<BeforeAfterOptions>({options.run.cache_policy(), options.seed, options.run.limits()},
+                                                 environment, "compare/1");
   how.change.max_regression = options.max_regression_pct / 100;
-  how.protocol.cache = options.run.cache_policy();
-  how.protocol.procedure = "compare/1";
-  how.protocol.seed = options.seed;
-  how.kernels = environment.kernels.get();
-  how.limits = options.run.limits();
-  how.tick = is_interrupted;
   std::vector<ShapeChange> shapes;
   for (const Problem& problem : problems) {
     if (is_interrupted()) break;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "cli/ci/ci_run.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -92,11 +94,21 @@ ordered_json inputs_of(const CiRunOptions& options, const std::filesystem::path&
   return ordered_json::parse(inputs.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
 }
 
+/// For each family the device on which it is measured, as text that no other device has.
+ordered_json devices_of(const std::vector<FamilyRun>& runs) {
+  ordered_json devices = ordered_json::object();
+  for (const FamilyRun& run : runs) {
+    const DeviceInfo device = measuring_device(run);
+    devices[std::string(run.family->op)] = fmt::format("{} ({})", device.key(), device.fingerprint());
+  }
+  return devices;
+}
+
 int run_ci(const CiRunOptions& options) {
   const std::filesystem::path config_dir = config_dir_of(options);
   const std::vector<FamilyRun> runs = family_runs(options, config_dir);
   const ordered_json inputs = inputs_of(options, config_dir, runs);
-  RunFolder folder(options.folder, config_dir, inputs);
+  RunFolder folder(options.folder, config_dir, inputs, devices_of(runs));
   ChangeOptions change;
   change.max_regression = options.max_regression_pct / 100;
   const RunResults results = run_pipeline(runs, folder, change, inputs);
@@ -117,8 +129,9 @@ void add_ci_run_flags(CLI::App& command, std::function<int()>& chosen) {
                      "blanks; no shell reads it");
   for (const char* flag : {"--shapes", "--arguments"}) command.get_option(flag)->type_name(kTextOrNothing);
   command.add_option("--only", options->only,
-                     "Shapes to tune of each list: changed (since the merge base with the upstream or main branch, or "
-                     "--since), stale (no row serves them, or its versions are void), or both with a comma");
+                     "Shapes to tune of each list: changed (since the merge base with the remote's default branch, or "
+                     "--since), stale (no row serves them, or their own row's versions are void or its kernel is "
+                     "banned), or both with a comma");
   command.add_option("--since", options->since,
                      "Commit since which --only changed looks, such as that of the last run");
   command.add_option(

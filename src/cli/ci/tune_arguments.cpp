@@ -58,8 +58,8 @@ void refuse_flags_of_the_run(const ParsedTune& given) {
   }
   if (const auto& settings = given.options().settings; !settings.empty())
     fail(ErrorCode::invalid_input,
-         "the arguments cannot have {}, which would put another value over the column of the lists: their shapes are "
-         "those that are tuned, write it there",
+         "the arguments cannot have {}, which would replace a column of the lists of shapes: write the value into that "
+         "column of the lists",
          settings.front().flag);
   if (given.options().thread_limits.size() > 1)
     fail(ErrorCode::invalid_input, "the arguments can have one number of --threads, run once for each");

@@ -84,6 +84,7 @@ nlohmann::ordered_json device_json(const DeviceInfo& device) {
           {"kind", device.kind},
           {"gfx", device.gfx},
           {"cu_num", device.num_units},
+          {"fingerprint", device.fingerprint()},  // For people and scripts: who reads it makes it anew.
           {"model", device.model},
           {"processor", device.processor},
           {"memory_bytes", device.memory_bytes},

@@ -65,6 +65,7 @@ TEST(DeviceInfoFile, MayLackWhatIsMeasuredAndHaveWhatIsNotKnown) {
   device.erase("bandwidth_gbs");
   device["colour"] = "blue";
   EXPECT_EQ(parse_device_info(device.dump(), "d.json").front().fingerprint(), described_device().fingerprint());
+  EXPECT_EQ(device["fingerprint"], described_device().fingerprint());
 }
 
 TEST(DeviceInfoFile, LacksNothingThatAKernelCanDependOn) {

@@ -20,6 +20,7 @@
 #include "formats/csv/architectures.h"
 #include "formats/csv/ban_file.h"
 #include "formats/csv/row_choice.h"
+#include "pipeline/contest_options.h"
 #include "pipeline/device_limits.h"
 #include "pipeline/run/family_tables.h"
 #include "pipeline/run/shape_json.h"
@@ -92,17 +93,10 @@ OpenFamily open_family(const FamilyRun& run) {
   return open;
 }
 
-/// What the two contests of a run have in common: options of time_interleaved() and of measure_changes().
-template <typename Options>
-Options contest_options(const TuneOptions& tune, const OpenFamily& open, const char* procedure) {
-  Options how;
-  how.protocol.cache = parse_cache_policy(tune.inputs);
-  how.protocol.procedure = procedure;
-  how.protocol.seed = how.seed = tune.seed;
-  how.kernels = open.environment.kernels.get();
-  how.limits = {.load = milliseconds_of(tune.load_deadline_s), .run = milliseconds_of(tune.run_deadline_s)};
-  how.tick = is_interrupted;
-  return how;
+ContestSettings contest_settings(const TuneOptions& tune) {
+  return {.cache = parse_cache_policy(tune.inputs),
+          .seed = tune.seed,
+          .limits = {.load = milliseconds_of(tune.load_deadline_s), .run = milliseconds_of(tune.run_deadline_s)}};
 }
 
 /// Takes over what an earlier call measured of a shape, if it was of the same kernels.
@@ -179,7 +173,7 @@ ordered_json time_as_served(const FamilyRun& run, const fs::path& config_dir, Me
   const TableLookup lookup(set, open.device);
   JournalRun recorded(run.tune.journal, open.device);
   wait_for_quiet(open.environment, run.tune.quiet_wait_s, is_interrupted);
-  const auto how = contest_options<InterleavedOptions>(run.tune, open, "bench/1");
+  const auto how = contest_options<InterleavedOptions>(contest_settings(run.tune), open.environment, "bench/1");
   ordered_json shapes = ordered_json::array();
   for (const Shape& shape : open.shapes.shapes) {
     ordered_json timed = measured.find(kServed, run.family->op, shape.problem.key());
@@ -191,7 +185,7 @@ ordered_json time_as_served(const FamilyRun& run, const fs::path& config_dir, Me
     shapes.push_back(std::move(timed));
   }
   end_of_run(recorded);
-  return {{"device", open.device.key()}, {"shapes", shapes}};
+  return {{"device", open.device.key()}, {"fingerprint", open.device.fingerprint()}, {"shapes", shapes}};
 }
 
 TableDiff changed_rows(const FamilySpec& family, const fs::path& old_config_dir, const fs::path& config_dir) {
@@ -213,7 +207,7 @@ std::vector<ShapeChange> compare_tables(const FamilyRun& run, const TablesOfRun&
   const OpenFamily open = open_family(run);
   const TableLookup before_lookup(before, open.device), after_lookup(after, open.device);
   JournalRun recorded(run.tune.journal, open.device);
-  auto how = contest_options<BeforeAfterOptions>(run.tune, open, "compare/1");
+  auto how = contest_options<BeforeAfterOptions>(contest_settings(run.tune), open.environment, "compare/1");
   how.change = change;
   how.measured = [&](const ShapeChange& shape) { measured.add(kCompared, run.family->op, change_json(shape)); };
   std::vector<ShapeChange> shapes;

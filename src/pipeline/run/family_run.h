@@ -32,7 +32,8 @@ struct FamilyRun {
 /// for a table, or a row of it, that cannot be read.
 std::vector<Finding> validate_tables(const FamilySpec& family, const std::filesystem::path& config_dir);
 
-/// Times each shape as the tables serve it, for the record: an object with the `device` and `shapes` (times_json()).
+/// Times each shape as the tables serve it, for the record: an object with the `device`, its
+/// `fingerprint`, and `shapes` (times_json()).
 /// What `measured` holds is not timed again; what is timed is added to it.
 nlohmann::ordered_json time_as_served(const FamilyRun& run, const std::filesystem::path& config_dir,
                                       MeasuredShapes& measured);

@@ -2,6 +2,7 @@
 #include "pipeline/run/git_history.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/error.h"
@@ -14,6 +15,11 @@ namespace attune {
 namespace {
 
 constexpr Milliseconds kDeadline{60'000};
+constexpr std::string_view kUpstream = "@{upstream}";
+/// Branches that a branch may have come from, the likeliest first; in full, because a tag of the same name is none.
+constexpr std::array<std::string_view, 6> kOrigins = {
+    "refs/remotes/origin/HEAD", "refs/remotes/origin/main", "refs/remotes/origin/master", kUpstream,
+    "refs/heads/main",          "refs/heads/master"};
 
 /// HOME holds the folders that a user calls safe; nothing that names another repository is passed on.
 std::map<std::string, std::string> environment() {
@@ -58,15 +64,21 @@ GitHistory::Answer GitHistory::ask(std::initializer_list<std::string_view> argum
   return {result.status.ok(), std::move(result.output)};
 }
 
+/// Whether the branch is pushed to its upstream, so that the two are often one commit.
+bool GitHistory::is_own_upstream() const {
+  const Answer branch = ask({"symbolic-ref", "--quiet", "--short", "HEAD"});
+  const Answer merged = ask({"config", "--get", "branch." + branch.text + ".merge"});
+  return branch.ok && merged.ok && merged.text == "refs/heads/" + branch.text;
+}
+
 /// Where this branch left the one that it goes back to.
 std::string GitHistory::fork_point() const {
-  // In full: a tag of the same name is no branch.
-  for (const char* branch : {"@{upstream}", "refs/remotes/origin/HEAD", "refs/remotes/origin/main",
-                             "refs/remotes/origin/master", "refs/heads/main", "refs/heads/master"}) {
+  for (const std::string_view branch : kOrigins) {
+    if (branch == kUpstream && is_own_upstream()) continue;
     if (Answer found = ask({"merge-base", "HEAD", branch}); found.ok) return found.text;
   }
   fail(ErrorCode::invalid_input,
-       "git knows no upstream of this branch and no main branch, name the commit with --since: '{}'",
+       "git knows no main branch and no other upstream of this branch, name the commit with --since: '{}'",
        shown(folder_.string(), 500));
 }
 

@@ -12,9 +12,10 @@ namespace attune {
 /// changes nothing.
 class GitHistory {
  public:
-  /// `since`: a commit in git's words; empty: where this branch left its upstream, else the remote's default branch,
-  /// else `main` or `master`. Throws invalid_input for a text that git could take for a flag or that names no commit,
-  /// if the folder is in no repository, if there is no such branch, and where there is no git.
+  /// `since`: a commit in git's words; empty: where this branch left the remote's default branch, else its upstream,
+  /// else `main` or `master`. An upstream of the branch's own name is where it is pushed to, not where it comes from.
+  /// Throws invalid_input for a text that git could take for a flag or that names no commit, if the folder is in no
+  /// repository, if there is no such branch, and where there is no git.
   GitHistory(std::filesystem::path folder, std::string_view since);
 
   const std::string& commit() const noexcept { return commit_; }  ///< Its hash.
@@ -27,6 +28,7 @@ class GitHistory {
     std::string text;  ///< Without the line end behind it.
   };
   Answer ask(std::initializer_list<std::string_view> arguments) const;
+  bool is_own_upstream() const;
   std::string fork_point() const;
 
   std::filesystem::path program_, folder_;

@@ -73,7 +73,7 @@ class FamilySteps {
   void go() {
     std::error_code missing;
     if (run_.chosen_rows && !std::filesystem::exists(run_.tune.input, missing)) {
-      say("no shape is chosen");
+      say("no shape of its list is what --only asks for, nothing is tuned");
       result_.is_done = true;
       return;
     }
@@ -104,6 +104,7 @@ class FamilySteps {
       keep([&] { store(folder_, RunFolder::kBefore, *run_.family, before_); });
     }
     result_.device = before_.value("device", "");
+    result_.fingerprint = before_.value("fingerprint", "");
     say(fmt::format("before: {} timed", counted(before_["shapes"].size(), "shape")));
   }
 

@@ -109,8 +109,8 @@ void take(std::optional<FileLock>& lock, const fs::path& folder) {
 
 }  // namespace
 
-RunFolder::RunFolder(fs::path folder, fs::path config_dir, const ordered_json& inputs)
-    : folder_(std::move(folder)), config_dir_(std::move(config_dir)), inputs_(inputs.dump()) {
+RunFolder::RunFolder(fs::path folder, fs::path config_dir, const ordered_json& inputs, const ordered_json& devices)
+    : folder_(std::move(folder)), config_dir_(std::move(config_dir)), inputs_(inputs.dump()), devices_(devices.dump()) {
   const bool is_overwritten =
       std::ranges::any_of(kFolders, [&](const char* own) { return is_in(config_dir_, folder_ / own); });
   if (is_overwritten || is_in(folder_, config_dir_))
@@ -142,6 +142,22 @@ void RunFolder::look() {
     fail(ErrorCode::invalid_input,
          "the folder holds an unfinished run with other inputs: give those, remove it or name another with -o: '{}'",
          shown_path(folder_));
+  if (is_resumed_) check_devices();
+}
+
+/// Throws invalid_input if the unfinished run is of other devices.
+void RunFolder::check_devices() const {
+  const ordered_json then = read(kBegan).value("devices", ordered_json()), now = ordered_json::parse(devices_);
+  if (then == now) return;
+  for (const auto& [family, device] : now.items()) {
+    const ordered_json earlier = then.is_object() ? then.value(family, ordered_json()) : ordered_json();
+    if (earlier == device) continue;
+    fail(ErrorCode::invalid_input,
+         "the folder holds an unfinished run of another device, {} in place of {}: go on there, remove it or name "
+         "another with -o: '{}'",
+         earlier.is_string() ? shown(earlier.get<std::string>()) : "an unknown one", device.get<std::string>(),
+         shown_path(folder_));
+  }
 }
 
 void RunFolder::begin(std::span<const FamilySpec* const> families, int64_t journal_entry,
@@ -161,7 +177,7 @@ void RunFolder::begin(std::span<const FamilySpec* const> families, int64_t journ
   for (const char* name : kFolders) fs::remove_all(folder_ / name, failed);
   for (const FamilySpec* family : families) copy_tables(*family, config_dir_, old_tables());
   if (choose) choose();
-  add_caller({{"version", 1}, {"journal_entry", journal_entry}});
+  add_caller({{"version", 1}, {"journal_entry", journal_entry}, {"devices", ordered_json::parse(devices_)}});
   write_ending(run_ending::running);
 }
 

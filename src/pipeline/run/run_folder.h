@@ -25,11 +25,13 @@ class RunFolder {
                               *kMeasured = "measured.jsonl", *kBegan = "began.json", *kDiff = "diff.md",
                               *kJournal = "journal.jsonl";
 
-  /// Checks a folder that need not exist; writes nothing. `inputs`: what a run goes by; only a run with equal ones is
-  /// gone on with. Throws invalid_input if the folder holds other files than those of a run, an unfinished run with
-  /// other inputs, or something in the place of an artefact that cannot be written; or if it and the configuration
-  /// folder lie in each other.
-  RunFolder(std::filesystem::path folder, std::filesystem::path config_dir, const nlohmann::ordered_json& inputs);
+  /// Checks a folder that need not exist; writes nothing. `inputs`: what a run goes by; `devices`: for each family a
+  /// text that identifies the device on which it is measured. Only a run with equal ones is gone on with: samples of
+  /// two devices say nothing together. Throws invalid_input if the folder holds other files than those of a run, an
+  /// unfinished run with other inputs or of another device, or something in the place of an artefact that cannot be
+  /// written; or if it and the configuration folder lie in each other.
+  RunFolder(std::filesystem::path folder, std::filesystem::path config_dir, const nlohmann::ordered_json& inputs,
+            const nlohmann::ordered_json& devices);
 
   /// Whether an earlier call of this run did not come to its end.
   bool is_resumed() const noexcept { return is_resumed_; }
@@ -62,11 +64,12 @@ class RunFolder {
 
  private:
   void look();
+  void check_devices() const;
   void add_caller(nlohmann::ordered_json began) const;
   void write_ending(const char* ending) const;
 
   std::filesystem::path folder_, config_dir_;
-  std::string inputs_;  ///< As JSON.
+  std::string inputs_, devices_;  ///< As JSON.
   bool is_resumed_ = false;
   std::optional<FileLock> lock_;
 };

@@ -82,6 +82,7 @@ ReportPipeline report_of(const RunResults& results, const nlohmann::ordered_json
     const FamilyResult& family = results.families[i];
     ReportFamily one{.family = std::string(family.family->op),
                      .device = family.device,
+                     .fingerprint = family.fingerprint,
                      .failure = family.failure,
                      .is_done = family.is_done,
                      .num_findings = family.num_findings,

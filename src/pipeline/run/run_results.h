@@ -15,6 +15,7 @@ namespace attune {
 struct FamilyResult {
   const FamilySpec* family = nullptr;
   std::string device;             ///< Key; empty until a shape was timed.
+  std::string fingerprint;        ///< Of the device; empty until a shape was timed.
   std::string failure;            ///< A sentence; empty: every step was done or interrupted.
   std::optional<ErrorCode> code;  ///< Of the failure, if an error was its reason.
   std::string unwritten;          ///< A sentence about the first artefact that could not be written; empty: all were.

@@ -247,6 +247,7 @@ ordered_json counts_of(std::span<const ReportFamily> families) {
 ordered_json json_of(const ReportFamily& family) {
   return {{"family", family.family},
           {"device", family.device},
+          {"fingerprint", family.fingerprint},
           {"done", family.is_done},
           {"failure", family.failure},
           {"num_findings", family.num_findings},
@@ -262,6 +263,7 @@ ordered_json json_of(const ReportFamily& family) {
 void read(const ordered_json& object, ReportFamily& family) {
   object.at("family").get_to(family.family);
   object.at("device").get_to(family.device);
+  family.fingerprint = object.value("fingerprint", "");  // Absent in a document of an older program.
   object.at("done").get_to(family.is_done);
   object.at("failure").get_to(family.failure);
   object.at("num_findings").get_to(family.num_findings);

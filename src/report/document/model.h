@@ -118,7 +118,7 @@ struct ReportChange {
 
 /// What came of one family in a pipeline.
 struct ReportFamily {
-  std::string family, device, failure;  ///< `failure`: a sentence; empty: none.
+  std::string family, device, fingerprint, failure;  ///< `failure`: a sentence; empty: none.
   bool is_done = false;
   uint64_t num_findings = 0, num_added = 0, num_changed = 0, num_removed = 0, num_same = 0;
   std::vector<ReportChange> changes;

@@ -76,6 +76,7 @@ inline ReportModel pipeline_model() {
   ReportModel model = report_model();
   ReportFamily family{.family = "gemm_a16w16",
                       .device = "fake/4",
+                      .fingerprint = "here",
                       .is_done = true,
                       .num_findings = 2,
                       .num_added = 1,
@@ -112,7 +113,7 @@ inline ReportModel hostile_model() {
   model.progress.front().problem = model.progress.front().device = bad;
   model.devices.front().key = model.devices.front().fingerprint = model.devices.front().model = bad;
   ReportFamily& family = model.pipeline->families.front();
-  family.family = family.device = family.failure = bad;
+  family.family = family.device = family.fingerprint = family.failure = bad;
   ReportChange& change = family.changes.front();
   change.problem = change.shape = change.reason = bad;
   change.before = change.after = change.untuned = {bad, bad, 1};
