@@ -71,15 +71,15 @@ class EventStream {
   bool is_ended_ = false;
 };
 
-/// The newest entry's id: the watch begins with older ones, and may have read none yet.
-int64_t newest_id(ServedJournal& journal, const JournalWatch& watch) {
-  int64_t newest = watch.state().newest_id;
+/// The newest entry's id; `otherwise` while the journal cannot be read, when there is nothing to send either.
+int64_t newest_id(ServedJournal& journal, int64_t otherwise) {
+  int64_t newest = otherwise;
   try {
     journal.read([&](const Journal& read) {
       read.visit_headings({.newest_first = true, .limit = 1, .runs = true, .bans = true},
                           [&](const EntryHeading& one) { newest = one.stamp.id; });
     });
-  } catch (const Error&) {  // As long as the journal cannot be read there is nothing to send either.
+  } catch (const Error&) {
   }
   return newest;
 }
@@ -89,9 +89,11 @@ int64_t newest_id(ServedJournal& journal, const JournalWatch& watch) {
 HttpAnswer event_stream(const HttpRequest& request, ServedJournal& journal, const JournalWatch& watch) {
   HttpRequest asked = request;
   if (!request.last_event_id.empty()) asked.query["after"] = request.last_event_id;  // A client that comes back.
-  const int64_t newest = newest_id(journal, watch);
-  // A cursor beyond the end is one of another journal: entries must not be passed over until there are as many.
-  const int64_t after = std::min(integer_value(asked, "after", newest, 0, kMaxId), newest);
+  const int64_t seen = watch.state().newest_id;                                      // What the data's answers know.
+  const int64_t newest = newest_id(journal, seen);
+  // A watch that has read nothing yet begins with the newest. A cursor beyond the end is one of another journal:
+  // entries must not be passed over until there are as many.
+  const int64_t after = std::min(integer_value(asked, "after", seen == 0 ? newest : seen, 0, kMaxId), newest);
   auto stream = std::make_shared<EventStream>(after, journal, watch);
   return {.type = "text/event-stream", .headers = {{"Cache-Control", "no-store"}}, .parts = [stream] {
             return stream->next();

@@ -323,8 +323,8 @@ async function refresh() {
 }
 
 /** Shows the page again when entries were committed, at most twice a second. Only a tab that is seen listens: a browser has six
-    connections to a server, for all its tabs together. */
-function follow() {
+    connections to a server, for all its tabs together. `seen`: the id of the newest entry that the page may show. */
+function follow(seen) {
   const live = document.getElementById("live");
   let events = null, waits = false, hasBeenOpen = false;
   const later = () => {
@@ -333,10 +333,10 @@ function follow() {
     setTimeout(async () => { waits = false; await refresh(); }, 400);
   };
   const listen = () => {
-    events = new EventSource("/events");
+    events = new EventSource(seen ? `/events?after=${seen}` : "/events");
     events.onopen = () => {
       live.textContent = "live";
-      if (hasBeenOpen) later();  // What came meanwhile is not told.
+      if (hasBeenOpen) later();  // The journal may have been replaced meanwhile: its ids are others.
       hasBeenOpen = true;
     };
     events.onerror = () => {
@@ -346,7 +346,7 @@ function follow() {
       setTimeout(listenIfSeen, 5000);
     };
     events.addEventListener("replaced", () => location.reload());
-    events.onmessage = later;
+    events.onmessage = (event) => { seen = event.lastEventId; later(); };
   };
   const listenIfSeen = () => {
     const isSeen = document.visibilityState === "visible";
@@ -362,4 +362,6 @@ function follow() {
 
 for (const one of document.querySelectorAll("nav a")) if (one.pathname === location.pathname) one.setAttribute("aria-current", "page");
 document.getElementById("fresh").addEventListener("click", () => { document.getElementById("content").focus({ preventScroll: true }); show(); });
-show().then(follow);
+/** The id of the newest entry that the data know; 0: unknown. */
+const newestId = () => data("state").then((state) => state.newest_id, () => 0);
+newestId().then((seen) => show().then(() => follow(seen)));
