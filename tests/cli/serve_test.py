@@ -240,7 +240,7 @@ class Serve(story.Story):
         self.wait_until_read(port)
         began = time.monotonic()
         listed = self.data(port, "quarantine?limit=1000")["quarantine"]
-        self.assertLess(time.monotonic() - began, 3, "0.04 s; 15 s if each death reads what came later")
+        self.assertLess(time.monotonic() - began, 3, "of 20,000 later verdicts 0.035 s, and 43 s where each death read them")
         self.assertEqual(len(listed), 999)
         first = self.data(port, "entries?limit=1")["entries"][0]["id"]
         newest = self.data(port, "state")["newest_id"]
