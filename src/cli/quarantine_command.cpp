@@ -26,9 +26,6 @@ struct QuarantineOptions {
   bool json = false;
 };
 
-/// Whether a candidate with this status endangered its worker.
-bool is_dangerous(Status status) { return status == Status::crashed || status == Status::timed_out; }
-
 using Key = std::tuple<std::string, std::string, std::string>;  // Device, candidate, problem.
 
 /// Returns the newest dangerous verdict on each candidate of each problem, unless it was pardoned since.

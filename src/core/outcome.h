@@ -32,6 +32,10 @@ constexpr bool is_transient(Status status) noexcept {
          status == Status::device_lost || status == Status::cancelled;
 }
 
+/// Whether a candidate with this status endangered its worker: it ended the worker, or ran past its deadline. Such a
+/// verdict puts it into quarantine.
+constexpr bool is_dangerous(Status status) noexcept { return status == Status::crashed || status == Status::timed_out; }
+
 /// One timed turn.
 struct Sample {
   float us = 0;        ///< Time of one launch; for a batch of launches, the mean.

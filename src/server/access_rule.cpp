@@ -25,13 +25,14 @@ std::string_view cookie(std::string_view cookies, std::string_view name) {
   return {};
 }
 
-/// A host without its port.
+/// A host without its port; a text that is not `name`, `name:port` or `[address]:port` as it is.
 std::string_view without_port(std::string_view host) {
-  const size_t colon = host.rfind(':');
-  const size_t bracket = host.rfind(']');
-  return colon == std::string_view::npos || (bracket != std::string_view::npos && bracket > colon)
-             ? host
-             : host.substr(0, colon);
+  const size_t bracket = host.starts_with('[') ? host.find(']') : std::string_view::npos;
+  const size_t end = bracket == std::string_view::npos ? std::min(host.find(':'), host.size()) : bracket + 1;
+  const std::string_view port = host.substr(end);
+  const bool is_port = port.size() > 1 && port.front() == ':' &&
+                       std::ranges::all_of(port.substr(1), [](char c) { return c >= '0' && c <= '9'; });
+  return is_port ? host.substr(0, end) : host;
 }
 
 std::string login_page(std::string_view remark) {

@@ -30,7 +30,9 @@ TEST(AccessRule, AnswersOnlyUnderItsOwnName) {
                            "tuner.example.org:81", "other.example.org:9000"})
     EXPECT_EQ(status(rule, request("/", host)), 200) << host;
   for (const char* host : {"", "evil.example.org", "evil.example.org:8080", "localhost", "localhost:8081",
-                           "localhost.evil.example.org:8080", "other.example.org", "[::1]"})
+                           "localhost.evil.example.org:8080", "other.example.org", "[::1]", "localhost:8080:x",
+                           "127.0.0.1:8080:81", "[::1]:8080:81", "tuner.example.org:x",
+                           "tuner.example.org:", "tuner.example.org:80:81", "tuner.example.org:80.evil.example.org"})
     EXPECT_EQ(status(rule, request("/", host)), 421) << host;
   EXPECT_EQ(status(rule, {.method = "GET", .path = "/", .host = std::nullopt}), 421);
 }

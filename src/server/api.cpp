@@ -65,18 +65,10 @@ ordered_json table_line_json(const TableLine& line) {
   return one;
 }
 
-/// Nothing for a problem that another version has written, or that is damaged.
-std::optional<Problem> known_problem(const std::string& key) {
-  try {
-    return Problem::parse(key);
-  } catch (const Error&) {
-    return std::nullopt;
-  }
-}
-
 ordered_json run_json(const RunRow& row) {
   const int64_t now_ms = unix_ms();
   const auto left_s = row.left_s(now_ms);
+  const auto mean = row.mean_ratio();
   return {{"run", row.run},
           {"at_ms", time_or_null(row.begin_ms)},
           {"end_ms", time_or_null(row.end_ms)},
@@ -88,6 +80,8 @@ ordered_json run_json(const RunRow& row) {
           {"device", row.device},
           {"description", shown(row.description, kMaxText)},
           {"decisions", row.num_decisions},
+          {"faster", row.num_faster},
+          {"geometric_mean", mean ? ordered_json(*mean) : ordered_json()},
           {"records", row.num_records},
           {"failures", row.failures},
           {"problems", row.num_problems == 0 ? ordered_json() : ordered_json(row.num_problems)},
@@ -100,13 +94,15 @@ ordered_json run_json(const RunRow& row) {
 
 std::span<const ApiRoute> Api::routes() {
   static const std::vector<ApiRoute> routes = {
-      {"/api/v1/state", "How much of the journal is read, and what keeps it from being read", {}},
+      {"/api/v1/state", "State", "How much of the journal is read, and what keeps it from being read", {}},
       {"/api/v1/runs",
+       "Runs",
        "Runs, the newest first, with the numbers of their entries",
        {{"before", "integer", "only runs with a smaller number: the `next` of the page before"},
         {"run", "integer", "only this one"},
         kLimit}},
       {"/api/v1/results",
+       "Results",
        "Decided problems",
        {{"text", "string", "in the problem, the winner or the device"},
         {"device", "string", "a device's key"},
@@ -117,10 +113,12 @@ std::span<const ApiRoute> Api::routes() {
         {"after", "integer", "the id behind which to begin: the `next` of the page before"},
         kLimit}},
       {"/api/v1/problem",
+       "Story",
        "One problem's whole story: its decisions, every candidate, its samples, why it left",
        {{"key", "string", "the problem, as results state it", true}, {"device", "string", "a device's key"}}},
-      {"/api/v1/devices", "Devices of the runs, with the numbers of runs", {}},
+      {"/api/v1/devices", "Devices", "Devices of the runs, with the numbers of runs", {}},
       {"/api/v1/tables",
+       "Tables",
        "Rows of the published tables, each beside the journal's newest decision on its problem and device under its "
        "requirement",
        {{"text", "string", "in the problem, a kernel, the device or the file"},
@@ -132,17 +130,22 @@ std::span<const ApiRoute> Api::routes() {
         {"after", "integer", "lines to skip: the `next` of the page before"},
         kLimit}},
       {"/api/v1/quarantine",
+       "Quarantine",
        "Candidates that crashed or ran past their deadline and were not well since, the newest first",
        {{"before", "integer", "only records with a smaller id: the `next` of the page before"}, kLimit}},
       {"/api/v1/bans",
+       "Bans",
        "Kernels that are banned, as the list of the server's user has them, with who banned them",
        {{"after", "integer", "bans to skip: the `next` of the page before"}, kLimit}},
       {"/api/v1/entries",
-       "Entries as `attune journal follow --json` prints them, the oldest first; one above 64 KiB is cut",
+       "Entries",
+       "Entries as `attune journal follow --json` prints them, the oldest first; one above 64 KiB is cut, and an "
+       "answer "
+       "ends with the one that brings it above 1 MiB",
        {{"after", "integer", "only entries with a larger id: the `next` of the page before"},
         {"run", "integer", "only those of a run"},
         kLimit}},
-      {"/api/v1/openapi.json", "This description, OpenAPI 3", {}},
+      {"/api/v1/openapi.json", "Document", "This description, OpenAPI 3", {}},
   };
   return routes;
 }
@@ -211,7 +214,7 @@ HttpAnswer Api::results(const HttpRequest& request) {
   query.text = std::string(request.value("text"));
   query.device = std::string(request.value("device"));
   query.run = integer_value(request, "run", 0, 1, kMaxId);
-  query.after_id = integer_value(request, "after", 0, 1, kMaxId);
+  query.after_id = integer_value(request, "after", 0, 0, kMaxId);
   query.limit = static_cast<size_t>(integer_value(request, "limit", 100, 1, kMaxLimit));
   query.verdict = parse_verdict(request.value("verdict"));
   query.order = parse_result_order(request.value("sort")).value_or(ResultOrder::id);
@@ -273,31 +276,11 @@ HttpAnswer Api::tables(const HttpRequest& request) {
                       {"next", end >= page.num_found ? ordered_json() : ordered_json(end)}});
 }
 
-/// Whether a candidate was verified again since, and is well.
-bool Api::is_well_since(const EntryHeading& death) {
-  const auto problem = known_problem(death.problem);
-  if (!problem) return false;  // Nobody here can have tried it again, and one such line hides no other.
-  const Query later{.problem = problem,
-                    .device = death.device,
-                    .stages = {Stage::verify},
-                    .after = death.stamp.id,
-                    .started = false,
-                    .decisions = false,
-                    .pardons = false};
-  bool is_well = false;
-  journal_.read([&](const Journal& journal) {
-    journal.visit_headings(later,
-                           [&](const EntryHeading& one) { is_well = is_well || one.candidate == death.candidate; });
-  });
-  return is_well;
-}
-
 HttpAnswer Api::quarantine(const HttpRequest& request) {
   const auto limit = static_cast<size_t>(integer_value(request, "limit", 100, 1, kMaxLimit));
   const auto deaths = watch_.deaths(integer_value(request, "before", 0, 1, kMaxId), limit);
   ordered_json list = ordered_json::array();
-  for (const EntryHeading& death : deaths) {
-    if (is_well_since(death)) continue;
+  for (const Death& death : deaths) {
     std::string detail;
     const Query itself{.after = death.stamp.id - 1, .before = death.stamp.id + 1, .started = false, .pardons = false};
     journal_.read([&](const Journal& journal) {
@@ -341,22 +324,35 @@ HttpAnswer Api::bans(const HttpRequest& request) {
 }
 
 HttpAnswer Api::entries(const HttpRequest& request) {
+  constexpr size_t kMaxPageBytes = 1024 * 1024;
+  constexpr size_t kEntriesOfARead = 16;  // What lies beyond the page is read for nothing.
   Query query{.after = integer_value(request, "after", 0, 0, kMaxId), .runs = true, .bans = true};
   if (const int64_t run = integer_value(request, "run", 0, 1, kMaxId); run != 0) query.run = run;
-  query.limit = static_cast<size_t>(integer_value(request, "limit", 100, 1, kMaxLimit));
-  ordered_json entries = ordered_json::array();
-  int64_t last = query.after;
+  const auto limit = static_cast<size_t>(integer_value(request, "limit", 100, 1, kMaxLimit));
+  // A text and no document, which takes many times its bytes.
+  std::string lines;
+  size_t num_lines = 0;
+  bool has_more = false;
   journal_.read([&](const Journal& journal) {
-    journal.scan(query, [&](const Entry& entry, const Stamp& stamp) {
-      last = stamp.id;
-      const std::string line = entry_line_json(entry, stamp);
-      if (line.size() <= kMaxEntryBytes)
-        entries.push_back(ordered_json::parse(line));
-      else
-        entries.push_back({{"id", stamp.id}, {"run", stamp.run}, {"cut", line.size()}});
-    });
+    query.limit = kEntriesOfARead;
+    size_t num_read = 0;
+    do {
+      num_read = 0;
+      journal.scan(query, [&](const Entry& entry, const Stamp& stamp) {
+        ++num_read;
+        has_more = has_more || num_lines == limit || lines.size() >= kMaxPageBytes;
+        if (has_more) return;
+        query.after = stamp.id;
+        const std::string line = entry_line_json(entry, stamp);
+        if (num_lines++ > 0) lines += ',';
+        lines += line.size() <= kMaxEntryBytes
+                     ? line
+                     : fmt::format(R"({{"id":{},"run":{},"cut":{}}})", stamp.id, stamp.run, line.size());
+      });
+    } while (num_read == kEntriesOfARead && !has_more);
   });
-  return json_answer({{"entries", std::move(entries)}, {"next", last}});
+  return json_text_answer(
+      fmt::format(R"({{"entries":[{}],"next":{}}})", lines, has_more ? std::to_string(query.after) : "null"));
 }
 
 HttpAnswer Api::openapi(const HttpRequest&) { return json_answer(openapi_document(routes())); }

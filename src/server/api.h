@@ -35,7 +35,6 @@ class Api {
   HttpAnswer tables(const HttpRequest& request);
   HttpAnswer quarantine(const HttpRequest& request);
   HttpAnswer bans(const HttpRequest& request);
-  bool is_well_since(const EntryHeading& death);
   HttpAnswer entries(const HttpRequest& request);
   HttpAnswer openapi(const HttpRequest& request);
 

@@ -15,7 +15,9 @@ struct ApiParameter {
 
 /// A path with its parameters, by which requests are checked and described.
 struct ApiRoute {
-  std::string_view path, help;
+  std::string_view path;
+  std::string_view answer;  ///< Name of its schema in answer_schemas().
+  std::string_view help;
   std::vector<ApiParameter> parameters;
 };
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 
@@ -17,6 +18,7 @@ using nlohmann::ordered_json;
 constexpr auto kKeepAlive = 15s;
 constexpr auto kWait = 500ms;  // After it, the server sees whether it has to end.
 constexpr size_t kEntriesOfAPart = 200;
+
 std::string event(const EntryHeading& heading) {
   const ordered_json data = {
       {"id", heading.stamp.id},         {"at_ms", heading.stamp.at_ms}, {"run", heading.stamp.run},
@@ -69,12 +71,29 @@ class EventStream {
   bool is_ended_ = false;
 };
 
+/// The newest entry's id; `otherwise` while the journal cannot be read, when there is nothing to send either.
+int64_t newest_id(ServedJournal& journal, int64_t otherwise) {
+  int64_t newest = otherwise;
+  try {
+    journal.read([&](const Journal& read) {
+      read.visit_headings({.newest_first = true, .limit = 1, .runs = true, .bans = true},
+                          [&](const EntryHeading& one) { newest = one.stamp.id; });
+    });
+  } catch (const Error&) {
+  }
+  return newest;
+}
+
 }  // namespace
 
 HttpAnswer event_stream(const HttpRequest& request, ServedJournal& journal, const JournalWatch& watch) {
   HttpRequest asked = request;
   if (!request.last_event_id.empty()) asked.query["after"] = request.last_event_id;  // A client that comes back.
-  const int64_t after = integer_value(asked, "after", watch.state().newest_id, 0, kMaxId);
+  const int64_t seen = watch.state().newest_id;                                      // What the data's answers know.
+  const int64_t newest = newest_id(journal, seen);
+  // A watch that has read nothing yet begins with the newest. A cursor beyond the end is one of another journal:
+  // entries must not be passed over until there are as many.
+  const int64_t after = std::min(integer_value(asked, "after", seen == 0 ? newest : seen, 0, kMaxId), newest);
   auto stream = std::make_shared<EventStream>(after, journal, watch);
   return {.type = "text/event-stream", .headers = {{"Cache-Control", "no-store"}}, .parts = [stream] {
             return stream->next();

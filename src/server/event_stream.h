@@ -10,9 +10,10 @@ namespace attune {
 
 /// The entries of a journal from a cursor on, as they are committed, as server-sent events
 /// (https://html.spec.whatwg.org/multipage/server-sent-events.html): `id` is the entry's, `data` its heading as JSON.
-/// The cursor is the parameter `after` or the header Last-Event-ID; without one it begins at the newest entry. A
-/// comment is sent every 15 s without an entry. Ends with the event `replaced` when another file takes the journal's
-/// place. Throws invalid_input for a cursor that is no number. `journal` and `watch` must outlive the stream.
+/// The cursor is the parameter `after` or the header Last-Event-ID; without one, and with one beyond the newest entry,
+/// it begins there. A comment is sent every 15 s without an entry. Ends with the event `replaced` when another file
+/// takes the journal's place. Throws invalid_input for a cursor that is no number. `journal` and `watch` must outlive
+/// the stream.
 HttpAnswer event_stream(const HttpRequest& request, ServedJournal& journal, const JournalWatch& watch);
 
 }  // namespace attune

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "server/openapi.h"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
+#include "server/answer_schemas.h"
 #include "server/request_values.h"
 
 namespace attune {
@@ -22,9 +25,10 @@ ordered_json parameter_json(const ApiParameter& parameter) {
           {"schema", std::move(schema)}};
 }
 
-ordered_json answer_json(const char* text, const char* schema) {
-  return {{"description", text},
-          {"content", {{"application/json", {{"schema", {{"$ref", std::string("#/components/schemas/") + schema}}}}}}}};
+ordered_json answer_json(std::string_view text, std::string_view schema) {
+  return {
+      {"description", text},
+      {"content", {{"application/json", {{"schema", {{"$ref", fmt::format("#/components/schemas/{}", schema)}}}}}}}};
 }
 
 }  // namespace
@@ -37,7 +41,7 @@ ordered_json openapi_document(std::span<const ApiRoute> routes) {
     paths[std::string(route.path)]["get"] = {{"summary", route.help},
                                              {"parameters", std::move(parameters)},
                                              {"responses",
-                                              {{"200", answer_json("the data", "Data")},
+                                              {{"200", answer_json("the data", route.answer)},
                                                {"304", {{"description", "unchanged since the ETag that was sent"}}},
                                                {"400", answer_json("a parameter is wrong", "Error")},
                                                {"401", {{"description", "the token is missing or wrong"}}},
@@ -50,10 +54,7 @@ ordered_json openapi_document(std::span<const ApiRoute> routes) {
       {"info", {{"title", "Attune"}, {"version", "1"}, {"description", "Read-only data of a tuning journal."}}},
       {"paths", std::move(paths)},
       {"components",
-       {{"schemas",
-         {{"Data", {{"type", "object"}}},
-          {"Error", {{"type", "object"}, {"required", {"error"}}, {"properties", {{"error", {{"type", "string"}}}}}}}}},
-        {"securitySchemes", {{"token", {{"type", "http"}, {"scheme", "bearer"}}}}}}}};
+       {{"schemas", answer_schemas()}, {"securitySchemes", {{"token", {{"type", "http"}, {"scheme", "bearer"}}}}}}}};
 }
 
 }  // namespace attune

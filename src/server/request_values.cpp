@@ -2,6 +2,7 @@
 #include "server/request_values.h"
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -19,9 +20,11 @@ int64_t integer_value(const HttpRequest& request, const std::string& name, int64
 }
 
 HttpAnswer json_answer(const nlohmann::ordered_json& document, int status) {
-  return {.status = status,
-          .type = "application/json",
-          .body = document.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n"};
+  return json_text_answer(document.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace), status);
+}
+
+HttpAnswer json_text_answer(std::string text, int status) {
+  return {.status = status, .type = "application/json", .body = std::move(text) + "\n"};
 }
 
 HttpAnswer error_answer(int status, const std::string& sentence) { return json_answer({{"error", sentence}}, status); }

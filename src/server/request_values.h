@@ -19,6 +19,8 @@ int64_t integer_value(const HttpRequest& request, const std::string& name, int64
                       int64_t most);
 /// A document as an answer. Bytes that are not UTF-8 are replaced.
 HttpAnswer json_answer(const nlohmann::ordered_json& document, int status = 200);
+/// The same of a document's text.
+HttpAnswer json_text_answer(std::string text, int status = 200);
 /// `{"error": "…"}`
 HttpAnswer error_answer(int status, const std::string& sentence);
 

@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -86,6 +88,8 @@ TEST_F(SiteTest, TellsRunsDevicesAndTheStoryOfAProblem) {
   EXPECT_EQ(run["records"], 2);
   EXPECT_EQ(run["decisions"], 1);
   EXPECT_EQ(run["problems"], 3);
+  EXPECT_EQ(run["faster"], 0);
+  EXPECT_EQ(run["geometric_mean"], 1);
   EXPECT_EQ(run["failures"], json({{"crashed", 1}}));
   EXPECT_GE(run["left_s"], 0);
   EXPECT_GT(run["candidates_a_minute"], 0);
@@ -103,7 +107,71 @@ TEST_F(SiteTest, TellsRunsDevicesAndTheStoryOfAProblem) {
   EXPECT_THAT(story["candidates"][1]["detail"].get<std::string>(), HasSubstr("<b>")) << "pages show texts as texts";
   EXPECT_LT(story["candidates"][1]["detail"].get<std::string>().size(), 2100u);
   EXPECT_EQ(ask("/api/v1/problem", {{"key", kOther.key()}}).status, 404);
-  EXPECT_EQ(data("entries", {{"limit", "1000"}})["entries"].size(), 6u);
+}
+
+TEST_F(SiteTest, EachDeviceHasItsOwnWinner) {
+  auto there = decision("a=3");
+  there.device = "g/4";
+  auto fast = record("a=3"), slow = record("a=1");
+  fast.device = slow.device = "g/4";
+  fast.stage = slow.stage = Stage::final;
+  journal_->append(std::vector<Entry>{slow, fast, there});
+  start();
+  const json story = data("problem", {{"key", kProblem.key()}});
+  std::map<std::string, std::string> endings;
+  for (const json& one : story["candidates"])
+    endings[one["device"].get<std::string>() + " " + one["candidate"].get<std::string>()] = one["ending"];
+  const std::string first = candidate("a=1").name(), third = candidate("a=3").name();
+  EXPECT_EQ(endings, (std::map<std::string, std::string>{{"g/2 " + first, "won"},
+                                                         {"g/2 " + third, "failed"},
+                                                         {"g/4 " + first, "lost the final"},
+                                                         {"g/4 " + third, "won"}}));
+  EXPECT_EQ(data("problem", {{"key", kProblem.key()}, {"device", "g/4"}})["candidates"].size(), 2u);
+}
+
+TEST_F(SiteTest, PagesOfEntriesEnd) {
+  start();
+  EXPECT_EQ(data("entries", {{"limit", "1000"}})["entries"].size(), 5u);
+  const auto pages = [&](const std::string& limit) {
+    constexpr int kMostPages = 50;
+    std::vector<int64_t> ids;
+    std::string after = "0";
+    for (int i = 0; i < kMostPages && !after.empty(); ++i) {
+      const json page = data("entries", {{"limit", limit}, {"after", after}});
+      for (const json& one : page["entries"]) ids.push_back(one["id"]);
+      after = page["next"].is_null() ? "" : page["next"].dump();
+    }
+    EXPECT_EQ(after, "") << "the last page says that it is the last";
+    return ids;
+  };
+  const std::vector<int64_t> all = {1, 2, 3, 4, 5};
+  for (const char* limit : {"1", "2", "5", "6"}) EXPECT_EQ(pages(limit), all) << limit;
+  for (int i = 0; i < 27; ++i) journal_->append(std::vector<Entry>{started("a=1")});
+  EXPECT_EQ(pages("1000").size(), 32u);
+  EXPECT_EQ(pages("16").size(), 32u);
+  const json beyond = data("entries", {{"after", "99999999"}});
+  EXPECT_TRUE(beyond["entries"].empty());
+  EXPECT_TRUE(beyond["next"].is_null());
+}
+
+TEST_F(SiteTest, APageOfEntriesIsBounded) {
+  constexpr size_t kEntryBytes = 60'000, kMebibyte = 1 << 20;
+  auto large = record("a=1");
+  large.outcome.detail = std::string(kEntryBytes, 'x');
+  journal_->append(std::vector<Entry>(40, large));
+  journal_->append(std::vector<Entry>{started("a=9")});
+  start();
+  const HttpAnswer answer = ask("/api/v1/entries", {{"limit", "1000"}});
+  EXPECT_LT(answer.body.size(), kMebibyte + 2 * kEntryBytes);
+  const json first = json::parse(answer.body);
+  EXPECT_GT(first["entries"].size(), 17u);
+  EXPECT_EQ(first["next"], first["entries"].back()["id"]);
+  size_t num_entries = first["entries"].size();
+  for (json page = first; !page["next"].is_null();) {
+    page = data("entries", {{"limit", "1000"}, {"after", page["next"].dump()}});
+    num_entries += page["entries"].size();
+  }
+  EXPECT_EQ(num_entries, 46u);
 }
 
 TEST_F(SiteTest, TellsWhatIsInQuarantineAndWhatIsBanned) {
@@ -229,6 +297,69 @@ TEST_F(SiteTest, StreamsEntriesFromACursorOn) {
   EXPECT_EQ(ask("/events", {{"after", "x"}}).status, 400);
 }
 
+TEST_F(SiteTest, AStreamFromBeyondTheEndBeginsThere) {
+  start();
+  wait_for(1);
+  const HttpAnswer by_query = ask("/events", {{"after", "1000"}});
+  const HttpAnswer by_header =
+      site_->answer({.method = "GET", .path = "/events", .host = "127.0.0.1", .last_event_id = "1000"});
+  EXPECT_EQ(*by_query.parts(), "");
+  journal_->append(std::vector<Entry>{started("a=9")});
+  for (const HttpAnswer* stream : {&by_query, &by_header}) {
+    std::string later;
+    EXPECT_TRUE(becomes_true([&] { return !(later = *stream->parts()).empty(); }));
+    EXPECT_THAT(later, HasSubstr("a=9"));
+    EXPECT_THAT(later, Not(HasSubstr("decision")));
+  }
+}
+
+TEST_F(SiteTest, AJournalThatIsCompactedIsReadOn) {
+  journal_->append(std::vector<Entry>{started("a=5"), record("a=5")});
+  start();
+  wait_for(1);
+  const HttpAnswer events = ask("/events");
+  journal_->compact();
+  EXPECT_EQ(data("problem", {{"key", kProblem.key()}})["decisions"].size(), 1u);
+  auto other = decision("a=2");
+  other.problem = kOther;
+  journal_->append(std::vector<Entry>{other});
+  wait_for(2);
+  std::string later;
+  EXPECT_TRUE(becomes_true([&] { return !(later = *events.parts()).empty(); }));
+  EXPECT_THAT(later, HasSubstr("\"kind\":\"decision\""));
+  EXPECT_EQ(data("runs")["runs"][0]["records"], 3) << "nothing is read twice";
+  EXPECT_EQ(data("entries")["entries"].size(), 6u) << "the announcements of what has been measured are gone";
+  EXPECT_EQ(data("state")["failure"], "");
+}
+
+TEST_F(SiteTest, ATornJournalIsASentenceUntilItIsReplaced) {
+  for (int i = 0; i < 100; ++i) journal_->append(std::vector<Entry>{record("a=1")});
+  auto good = folder_.path() / "good.db";
+  journal_->compact();
+  journal_.reset();  // All of it lies in the file now.
+  std::filesystem::copy_file(file_, good);
+  start();
+  wait_for(1);
+  {
+    std::fstream torn(file_, std::ios::in | std::ios::out | std::ios::binary);
+    torn.seekp(100);  // Behind SQLite's header, by which the file is still taken for a journal.
+    torn << std::string(std::filesystem::file_size(file_) - 100, '\x5a');
+  }
+  for (const char* path :
+       {"/api/v1/entries", "/api/v1/results", "/api/v1/quarantine", "/api/v1/state", "/events", "/"}) {
+    const HttpAnswer answer = ask(path);
+    EXPECT_TRUE(answer.status == 200 || answer.status == 503) << path << " " << answer.status;
+    if (answer.status == 503) {
+      EXPECT_NE(json::parse(answer.body)["error"], "") << path;
+    }
+  }
+  EXPECT_EQ(ask("/api/v1/problem", {{"key", kOther.key()}}).status, 503) << "it is not known that it has none";
+  std::filesystem::rename(good, file_);
+  wait_for(1);
+  EXPECT_EQ(ask("/api/v1/problem", {{"key", kProblem.key()}}).status, 200);
+  EXPECT_EQ(data("state")["failure"], "");
+}
+
 TEST_F(SiteTest, AReplacedJournalIsReadAnew) {
   start();
   wait_for(1);
@@ -273,6 +404,89 @@ TEST_F(SiteTest, MetricsCountWhatTheJournalHolds) {
   EXPECT_THAT(text, HasSubstr("attune_problems_total{ending=\"tie\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("attune_candidates_total{status=\"crashed\",solver=\"fake.gemm\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("attune_worker_deaths_total 1\n"));
+}
+
+/// Why a value is none of a schema; empty: it is one. Of OpenAPI 3.0 what the document uses.
+std::string mismatch(const json& schema, const json& value, const json& document, const std::string& place) {
+  if (schema.contains("$ref"))
+    return mismatch(document.at(json::json_pointer(schema["$ref"].get<std::string>().substr(1))), value, document,
+                    place);
+  if (value.is_null()) return schema.value("nullable", false) ? "" : place + " is null";
+  for (const json& one : schema.value("allOf", json::array())) {
+    if (auto why = mismatch(one, value, document, place); !why.empty()) return why;
+  }
+  const std::string type = schema.value("type", "");
+  const bool is_of_type = type.empty() || type == value.type_name() || (type == "integer" && value.is_number_integer());
+  if (!is_of_type) return place + " is no " + type;
+  if (schema.contains("minimum") && value < schema["minimum"]) return place + " is too small";
+  if (schema.contains("enum") && std::ranges::find(schema["enum"], value) == schema["enum"].end())
+    return place + " has the value " + value.dump();
+  for (const json& name : schema.value("required", json::array())) {
+    if (!value.contains(name)) return place + " lacks " + name.dump();
+  }
+  const json properties = schema.value("properties", json::object());
+  const json further = schema.value("additionalProperties", json(true));
+  const json members = value.is_object() ? value : json::object();
+  for (const auto& [name, member] : members.items()) {
+    if (!properties.contains(name) && further == json(false)) return place + " has " + name;
+    const json& one = properties.contains(name) ? properties[name] : further;
+    if (one.is_boolean()) continue;
+    if (auto why = mismatch(one, member, document, place + "." + name); !why.empty()) return why;
+  }
+  for (size_t i = 0; value.is_array() && i < value.size(); ++i) {
+    if (auto why = mismatch(schema.at("items"), value[i], document, place + "[" + std::to_string(i) + "]");
+        !why.empty())
+      return why;
+  }
+  return "";
+}
+
+TEST_F(SiteTest, EveryAnswerIsAsTheDocumentSays) {
+  const TestEnvironment home("ATTUNE_HOME", folder_.path().string());
+  change_ban_file(folder_.path() / "overlay/banned.csv", [](std::vector<Ban>& bans) {
+    bans = {{"fake.gemm", "", "", "no"}};
+  });
+  auto unproven = decision("a=2");
+  unproven.problem = kOther;
+  unproven.best_untuned.reset();
+  unproven.comparison.ratio = 0;
+  journal_->append(std::vector<Entry>{unproven, Pardon{"g/2", candidate("a=7")}, RunEnd{"done", 0, {}}});
+  journal_->begin_run({});
+  auto endless = record("a=8");
+  endless.outcome.errors.max_relative = std::numeric_limits<double>::infinity();
+  endless.outcome.detail = std::string(100'000, 'x');
+  journal_->append(std::vector<Entry>{endless});
+  const RowSummaries published{.rows = {{.family = "gemm_a16w16", .place = "t.csv:2", .problem = "p", .device = "g/2"}},
+                               .notices = {"a row is skipped"}};
+  site_ = std::make_unique<Site>(file_, AccessRule({"127.0.0.1", 80}, {}, std::nullopt),
+                                 [&] { return std::make_shared<const RowSummaries>(published); });
+  wait_for(2);
+  const json document = data("openapi.json");
+  for (const ApiRoute& route : Api::routes()) {
+    const std::string path(route.path);
+    const json& described = document["paths"][path]["get"];
+    const json schema = {{"$ref", "#/components/schemas/" + std::string(route.answer)}};
+    EXPECT_EQ(described["responses"]["200"]["content"]["application/json"]["schema"], schema);
+    std::map<std::string, std::string> query;
+    if (path == "/api/v1/problem") query["key"] = kProblem.key();
+    const HttpAnswer answer = ask(path, query);
+    ASSERT_EQ(answer.status, 200) << path << answer.body;
+    const json body = json::parse(answer.body);
+    EXPECT_EQ(mismatch(schema, body, document, path), "");
+    for (const auto& [name, value] : body.items())
+      EXPECT_FALSE(name != "notices" && value.is_array() && value.empty()) << path << " shows nothing of " << name;
+    json more = body;
+    more["more"] = 1;
+    EXPECT_NE(mismatch(schema, more, document, path) == "", path != "/api/v1/openapi.json") << path;
+    for (const json& parameter : described["parameters"]) {
+      for (const char* bound : {"minimum", "maximum"}) {
+        if (!parameter["schema"].contains(bound)) continue;
+        auto asked = query;
+        asked[parameter["name"]] = parameter["schema"][bound].dump();
+        EXPECT_EQ(ask(path, asked).status, 200) << path << parameter;
+      }
+    }
+  }
 }
 
 TEST(OpenApi, DescribesEveryRouteAndParameter) {

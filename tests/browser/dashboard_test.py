@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: MIT
 """The pages of `attune serve` in a browser: light, dark, on a phone, by keyboard, beside a run; axe-core finds nothing wrong."""
+import contextlib
+import json
+import math
+import re
+import sqlite3
 import time
 import urllib.parse
 
@@ -33,6 +38,24 @@ class Dashboard(BrowserStory):
         page.goto(self.url + path)
         page.wait_for_selector("h1")
         return page
+
+    def add_decisions(self, count, ratio=lambda i: 1.0, device=None, size=1000):
+        """Adds decisions like the newest one, on other sizes from `size` on, or of the same problem on another device.
+        Returns it, with its run."""
+        with contextlib.closing(sqlite3.connect(self.home / "journal.db", timeout=20)) as journal:
+            columns = [one[1] for one in journal.execute("PRAGMA table_info(entries)")]
+            line = dict(zip(columns, journal.execute("SELECT * FROM entries WHERE kind = 2 ORDER BY id DESC LIMIT 1").fetchone()))
+            decision = json.loads(line["payload"])
+            rows = []
+            for i in range(count):
+                problem = decision["problem"] if device else re.sub(r" m=\d+", f" m={size + i}", decision["problem"])
+                payload = {**decision, "problem": problem, "device": device or decision["device"], "ratio": ratio(i),
+                           "verdict": "faster" if ratio(i) > 1 else "tie"}
+                rows.append({**line, "id": None, "problem": problem, "device": payload["device"], "status": payload["verdict"],
+                             "payload": json.dumps(payload)})
+            journal.executemany(f"INSERT INTO entries VALUES ({','.join('?' * len(columns))})", [tuple(one.values()) for one in rows])
+            journal.commit()
+        return {**decision, "run": line["run"]}
 
     def paths(self):
         page = self.page("/pages/results")
@@ -79,6 +102,99 @@ class Dashboard(BrowserStory):
         page.wait_for_selector("text=Candidates")
         self.assertIn("won", page.text_content("table"))
         self.assertGreater(page.evaluate("document.querySelector('canvas').toDataURL().length"), 5000, "an empty chart")
+
+    def test_only_a_tab_that_is_seen_listens_so_that_many_can_be_open(self):
+        context = self.browser.new_context()
+        # Chromium without a window takes every tab for one that is seen.
+        context.add_init_script("""window.isSeen = true;
+            Object.defineProperty(document, 'visibilityState', { get: () => (window.isSeen ? 'visible' : 'hidden') });
+            window.see = (seen) => { window.isSeen = seen; document.dispatchEvent(new Event('visibilitychange')); };""")
+        tabs = []
+        for _ in range(9):
+            tab = context.new_page()
+            tab.goto(self.url + "/pages/results", timeout=5000)
+            tab.wait_for_selector("tbody tr", timeout=5000)
+            tab.wait_for_function("document.getElementById('live').textContent === 'live'", timeout=5000)
+            tab.evaluate("see(false)")
+            tabs.append(tab)
+        self.assertEqual(tabs[0].text_content("#live"), "paused")
+        self.add_decisions(1)
+        time.sleep(1.5)
+        self.assertEqual(tabs[0].locator("tbody tr").count(), 9, "it was not told")
+        tabs[0].evaluate("see(true)")
+        tabs[0].wait_for_selector("tbody tr:nth-child(10)", timeout=5000)
+        context.close()
+
+    def test_what_is_new_leaves_the_keyboard_and_the_place_where_they_were(self):
+        self.add_decisions(140)
+        page = self.page("/pages/results", width=700)
+        page.wait_for_function("document.getElementById('live').textContent === 'live'")
+        page.evaluate("document.querySelector('.scroll').scrollLeft = 138; document.documentElement.scrollTop = 300")
+        page.evaluate("document.querySelectorAll('thead button')[2].focus({ preventScroll: true })")
+        self.add_decisions(1, size=5000)
+        page.wait_for_selector("text=150 results", timeout=5000)
+        self.assertEqual(page.evaluate("[document.activeElement.tagName, document.activeElement.textContent]"), ["BUTTON", "µs"])
+        self.assertEqual(page.evaluate("[document.querySelector('.scroll').scrollLeft, document.documentElement.scrollTop]"), [138, 300])
+        page.evaluate("document.querySelector('.scroll').focus({ preventScroll: true })")
+        self.add_decisions(1, size=6000)
+        page.wait_for_selector("text=151 results", timeout=5000)
+        self.assertEqual(page.evaluate("document.activeElement.className"), "scroll")
+        self.assertEqual(self.complaints, [])
+
+    def test_who_has_paged_on_keeps_the_lines_and_is_offered_what_is_new(self):
+        self.add_decisions(140)
+        page = self.page("/pages/results")
+        page.wait_for_function("document.getElementById('live').textContent === 'live'")
+        self.assertTrue(page.locator("#fresh").is_hidden())
+        page.click("text=Show more")
+        page.wait_for_selector("tbody tr:nth-child(149)")
+        self.assertEqual(page.evaluate("document.activeElement.className"), "scroll", "the button is gone, the keyboard is not")
+        self.add_decisions(1, size=5000)
+        page.wait_for_selector("#fresh", state="visible", timeout=5000)
+        self.assertEqual(page.locator("tbody tr").count(), 149)
+        self.check_accessibility(page)
+        page.click("#fresh")
+        page.wait_for_selector("text=150 results")
+        self.assertEqual(page.locator("tbody tr").count(), 100)
+        self.assertTrue(page.locator("#fresh").is_hidden())
+        self.assertEqual(page.evaluate("document.activeElement.id"), "content")
+        self.add_decisions(1, size=6000)
+        page.wait_for_selector("text=151 results", timeout=5000)
+        page.focus("input[name=text]")
+        self.add_decisions(1, size=7000)
+        page.wait_for_selector("#fresh", state="visible", timeout=5000)
+        self.assertEqual(self.complaints, [])
+
+    def test_a_run_is_summed_up_over_all_its_results(self):
+        run = self.add_decisions(1500, ratio=lambda i: 1.1 if i < 1100 else 0.9)["run"]
+        page = self.page(f"/pages/run?run={run}")
+        page.wait_for_selector("dd:has-text('1,501')")
+        facts = dict(zip(page.locator("dt").all_text_contents(), page.locator("dd").all_text_contents()))
+        mean = math.exp((1100 * math.log(1.1) + 400 * math.log(0.9)) / 1501)
+        self.assertAlmostEqual(float(facts["geometric mean"].rstrip("×")), mean, delta=0.002)
+        self.assertIn(facts["faster"], ("1,100", "1,101"))
+        self.assertIn("the best 1,000 of 1,501 problems", page.get_attribute("canvas", "aria-label"))
+
+    def test_a_problem_has_a_winner_on_each_device_and_a_legend_for_its_marks(self):
+        decision = self.add_decisions(1, device="fake/8")
+        key = urllib.parse.urlencode({"key": decision["problem"]})
+        page = self.page(f"/pages/problem?{key}")
+        page.wait_for_selector("dt")
+        self.assertEqual(page.locator("dd", has_text="fake/").all_text_contents(), ["fake/8", decision["device"]])
+        self.assertEqual(set(page.locator("main table tbody td:nth-child(2)").all_text_contents()), {decision["device"]})
+        marks = page.locator(".legend li span").evaluate_all("all => all.map((one) => one.className + one.textContent)")
+        self.assertEqual(len(set(marks)), len(marks))
+        names = page.locator(".legend code").all_text_contents()
+        self.assertEqual(len(names), min(8, page.locator("main table tbody tr").count()))
+        self.assertLessEqual(set(names), set(page.locator("main table tbody td:first-child").all_text_contents()))
+        page.goto(f"{self.url}/pages/results")
+        page.wait_for_selector("tbody a")
+        self.assertIn("device=fake%2F8", page.locator("tbody a").first.get_attribute("href"))
+        page.locator("tbody a").first.click()
+        page.wait_for_selector("text=Show every device")
+        self.assertEqual(page.locator("dd", has_text="fake/").all_text_contents(), ["fake/8"])
+        page.click("text=Show every device")
+        page.wait_for_selector(f"dd:has-text('{decision['device']}')")
 
     def test_tables_stand_beside_the_journal(self):
         page = self.page("/pages/tables")

@@ -65,8 +65,9 @@ struct HttpServer::State : httplib::Server {
       Post(form_path_, [this](const httplib::Request& request, httplib::Response& response) {
         answer(request, response, [&] { return handler_(request_of(request)); });
       });
-    // What the library itself refuses has the same headers.
+    // What the library itself refuses has the same headers. It asks for those of our own answers too, which have them.
     set_error_handler([](const httplib::Request&, httplib::Response& response) {
+      if (response.has_header("Content-Security-Policy")) return;
       set_common_headers(response);
       if (!current_->is_read()) response.set_header("Connection", "close");
       if (response.body.empty()) response.set_content("refused\n", "text/plain; charset=utf-8");

@@ -11,6 +11,8 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <set>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -83,6 +85,7 @@ class HttpServerTest : public testing::Test {
   }
   HttpAnswer answer(const HttpRequest& request) {
     ++num_requests_;
+    if (request.path == "/absent") return {.status = 404, .body = "absent"};
     if (request.path == "/large") return {.body = std::string(4'000'000, 'x')};
     while (request.path == "/holds" && is_held_) std::this_thread::sleep_for(std::chrono::milliseconds(5));
     if (request.path == "/works") std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -164,6 +167,18 @@ TEST_F(HttpServerTest, WhatTheHandlerThrowsStaysSecret) {
   const std::string got = Client(server_.port()).ask("GET /fails HTTP/1.1\r\nHost: h\r\n\r\n");
   EXPECT_THAT(got, StartsWith("HTTP/1.1 500"));
   EXPECT_THAT(got, Not(HasSubstr("secret")));
+}
+
+TEST_F(HttpServerTest, NoHeaderComesTwice) {
+  for (const char* start : {"GET /absent", "GET /a", "PUT /a", "GET /fails", "get /a"}) {
+    std::istringstream lines(Client(server_.port()).ask(std::string(start) + " HTTP/1.1\r\nHost: h\r\n\r\n"));
+    std::set<std::string> names;
+    for (std::string line; std::getline(lines, line) && line != "\r";) {
+      const std::string name = line.substr(0, line.find(':'));
+      EXPECT_TRUE(names.insert(name).second) << start << ": " << name;
+    }
+    EXPECT_TRUE(names.contains("Content-Security-Policy")) << start;
+  }
 }
 
 TEST_F(HttpServerTest, ALongOrSlowRequestIsGivenUp) {

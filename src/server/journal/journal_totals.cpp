@@ -41,7 +41,7 @@ void JournalTotals::add(const EntryHeading& heading) {
   if (heading.kind == EntryKind::decision) ++problems_[heading.status];
   if (heading.kind != EntryKind::record || heading.stage != name(Stage::verify)) return;
   ++candidates_[{heading.status, heading.solver}];
-  if (heading.status == name(Status::crashed) || heading.status == name(Status::timed_out)) ++num_deaths_;
+  if (const auto status = parse_status(heading.status); status && is_dangerous(*status)) ++num_deaths_;
 }
 
 void JournalTotals::add(const Decision& decision) {

@@ -94,7 +94,7 @@ std::optional<RunRow> JournalWatch::run(int64_t number) const {
   return found == nullptr ? std::nullopt : std::optional(*found);
 }
 
-std::vector<EntryHeading> JournalWatch::deaths(int64_t before, size_t limit) const {
+std::vector<Death> JournalWatch::deaths(int64_t before, size_t limit) const {
   const Lock lock(mutex_);
   return quarantine_.newest(before, limit);
 }
@@ -143,24 +143,23 @@ void JournalWatch::begin_anew() {
   oldest_id_ = 0;
 }
 
-void JournalWatch::take(const JournalStep& step, void (ResultIndex::*add)(ResultRow row)) {
+void JournalWatch::take(const JournalStep& step, bool is_newest) {
   for (const EntryHeading& heading : step.headings) {
     totals_.add(heading);
     runs_.count(heading);
-    quarantine_.add(heading);
+    is_newest ? quarantine_.add_newest(heading) : quarantine_.add_oldest(heading);
   }
   for (const auto& [entry, stamp] : step.entries) {
     if (const auto* change = std::get_if<BanChange>(&entry)) {
       quarantine_.add(*change, stamp);
       continue;
     }
+    runs_.add(entry, stamp);
     const auto* decision = std::get_if<Decision>(&entry);
-    if (decision == nullptr) {
-      runs_.add(entry, stamp);
-      continue;
-    }
+    if (decision == nullptr) continue;
     totals_.add(*decision);
-    (results_.*add)(result_row(*decision, stamp));
+    ResultRow row = result_row(*decision, stamp);
+    is_newest ? results_.add_newest(std::move(row)) : results_.add_oldest(std::move(row));
     ++num_changes_;
   }
 }
@@ -173,11 +172,12 @@ bool JournalWatch::read_older() {
   const Lock lock(mutex_);
   if (step.headings.empty()) {
     state_.is_complete = true;
+    quarantine_.end_oldest();
     return false;
   }
   oldest_id_ = step.headings.back().stamp.id;
   if (is_first) state_.newest_id = step.headings.front().stamp.id;
-  take(step, &ResultIndex::add_oldest);
+  take(step, false);
   return true;
 }
 
@@ -189,7 +189,7 @@ bool JournalWatch::read_newer() {
   {
     const Lock lock(mutex_);
     state_.newest_id = step.headings.back().stamp.id;
-    take(step, &ResultIndex::add_newest);
+    take(step, true);
   }
   changed_.notify_all();
   return true;

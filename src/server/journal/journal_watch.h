@@ -51,7 +51,7 @@ class JournalWatch {
   std::vector<RunRow> runs(int64_t before, size_t limit) const;
   std::optional<RunRow> run(int64_t number) const;
   /// As QuarantineIndex::newest() and made().
-  std::vector<EntryHeading> deaths(int64_t before, size_t limit) const;
+  std::vector<Death> deaths(int64_t before, size_t limit) const;
   std::optional<std::pair<BanChange, Stamp>> made(const Ban& ban) const;
   std::string metrics_text() const;
   /// Waits until there is an entry with a larger id, the journal is another one than `generation`, or the time is over.
@@ -62,7 +62,8 @@ class JournalWatch {
   bool read_older();
   bool read_newer();
   void begin_anew();
-  void take(const JournalStep& step, void (ResultIndex::*add)(ResultRow row)) ATTUNE_REQUIRES(mutex_);
+  /// `is_newest`: what it says is newer than all that was taken; otherwise older.
+  void take(const JournalStep& step, bool is_newest) ATTUNE_REQUIRES(mutex_);
   void set_failure(const std::string& failure);
 
   const std::filesystem::path file_;

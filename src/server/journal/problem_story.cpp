@@ -77,13 +77,13 @@ std::optional<ordered_json> problem_story(const Journal& journal, const Problem&
                                           const std::optional<std::string>& device) {
   std::map<std::pair<std::string, std::string>, CandidateStory> stories;  // By device and candidate.
   ordered_json decisions = ordered_json::array();
-  std::string winner;
+  std::map<std::string, std::string> winners;  // By device, of its newest decision.
   size_t num_entries = 0;
   const Query query{.problem = problem, .device = device, .started = false, .pardons = false};
   const size_t num_damaged = journal.scan(query, [&](const Entry& entry, const Stamp& stamp) {
     ++num_entries;
     if (const auto* decision = std::get_if<Decision>(&entry)) {
-      winner = decision->winner.name();
+      winners[decision->device] = decision->winner.name();
       ordered_json object = ordered_json::parse(decision_json(*decision, {}));
       object.erase("repeat");  // It needs the device, which may be another machine's.
       object["id"] = stamp.id;
@@ -102,7 +102,7 @@ std::optional<ordered_json> problem_story(const Journal& journal, const Problem&
   for (const auto& [key, story] : stories) ordered.push_back(&story);
   std::ranges::sort(ordered, {}, &CandidateStory::order);
   ordered_json candidates = ordered_json::array();
-  for (const CandidateStory* story : ordered) candidates.push_back(candidate_json(*story, winner));
+  for (const CandidateStory* story : ordered) candidates.push_back(candidate_json(*story, winners[story->last.device]));
   return ordered_json{{"problem", problem.key()},
                       {"decisions", std::move(decisions)},
                       {"candidates", std::move(candidates)},

@@ -8,31 +8,55 @@
 #include <utility>
 #include <vector>
 
+#include "server/journal/seen_keys.h"
 #include "store/journal.h"
 
 namespace attune {
 
-/// What a journal says of candidates that crashed or ran past their deadline, and of bans. Entries may come in any
-/// order. Memory: some 300 bytes for each such candidate of a problem.
+/// A verdict that puts a candidate into quarantine.
+struct Death {
+  Stamp stamp;
+  std::string problem, device, candidate;  ///< Keys and the candidate's name.
+  std::string status;
+};
+
+/// What a journal says of candidates that crashed or ran past their deadline and were neither verified again nor
+/// pardoned since, and of bans. Memory: some 600 bytes for each such candidate of a problem, of which the newest are
+/// kept, and until the oldest entry is read 21 bytes for each candidate that was verified.
 class QuarantineIndex {
  public:
-  void add(const EntryHeading& heading);
+  static constexpr size_t kMaxDeaths = 20'000, kMaxVerdicts = 3'000'000;
+
+  QuarantineIndex() : QuarantineIndex(kMaxDeaths, kMaxVerdicts) {}
+  /// Deaths older than the newest `max_deaths`, or than the verdicts on the newest `max_verdicts` candidates, are left
+  /// out.
+  QuarantineIndex(size_t max_deaths, size_t max_verdicts) : max_deaths_(max_deaths), seen_(max_verdicts) {}
+
+  /// Entries come in ascending order of ids (`newest`) or, older than all, in descending order.
+  void add_newest(const EntryHeading& heading);
+  void add_oldest(const EntryHeading& heading);
+  /// Forgets what only older entries need: there are none.
+  void end_oldest();
+  /// In any order.
   void add(const BanChange& change, const Stamp& stamp);
 
-  /// The newest such record of each candidate, device and problem, newest first; of those that were pardoned since,
-  /// none. A record that was made since, by which the candidate is well again, is not known here. `before`: only
-  /// smaller ids; 0: all.
-  std::vector<EntryHeading> newest(int64_t before, size_t limit) const;
+  /// The newest death of each candidate, device and problem, newest first. `before`: only smaller ids; 0: all.
+  std::vector<Death> newest(int64_t before, size_t limit) const;
   /// The newest entry that made this ban; nothing if there is none.
   std::optional<std::pair<BanChange, Stamp>> made(const Ban& ban) const;
 
  private:
-  using Place = std::pair<std::string, std::string>;  // Device, candidate.
+  using Place = std::tuple<std::string, std::string, std::string>;  // Device, candidate, problem.
 
-  std::map<std::tuple<std::string, std::string, std::string>, int64_t> newest_;  ///< By place and problem.
-  std::map<int64_t, EntryHeading> deaths_;                                       ///< Those of newest_, by id.
-  std::map<Place, int64_t> pardons_;                                             ///< The newest of each.
-  std::map<std::tuple<std::string, std::string, std::string>, std::pair<BanChange, Stamp>> bans_;
+  void put(const EntryHeading& heading);
+  void erase(std::map<Place, int64_t>::iterator place);
+
+  size_t max_deaths_;
+  std::map<int64_t, Death> deaths_;  ///< By id.
+  std::map<Place, int64_t> places_;  ///< Of deaths_.
+  SeenKeys seen_;                    ///< What newer entries say something of: older ones are superseded.
+  bool has_oldest_ = false;
+  std::map<Place, std::pair<BanChange, Stamp>> bans_;
 };
 
 }  // namespace attune

@@ -2,6 +2,7 @@
 #include "server/journal/run_index.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/text.h"
 
@@ -39,6 +40,10 @@ std::optional<double> RunRow::left_s(int64_t now_ms) const {
   return a_problem_s * static_cast<double>(num_problems - num_decisions);
 }
 
+std::optional<double> RunRow::mean_ratio() const {
+  return num_ratios == 0 ? std::nullopt : std::optional(std::exp(sum_log_ratio / static_cast<double>(num_ratios)));
+}
+
 void RunIndex::count(const EntryHeading& heading) {
   if (heading.stamp.run == 0) return;
   RunRow& row = runs_[heading.stamp.run];
@@ -52,6 +57,7 @@ void RunIndex::count(const EntryHeading& heading) {
 }
 
 void RunIndex::add(const Entry& entry, const Stamp& stamp) {
+  if (stamp.run == 0) return;
   RunRow& row = runs_[stamp.run];
   row.run = stamp.run;
   if (const auto* begin = std::get_if<RunBegin>(&entry)) {
@@ -67,6 +73,12 @@ void RunIndex::add(const Entry& entry, const Stamp& stamp) {
     row.end_ms = stamp.at_ms;
     row.state = end->ending;
     row.exit_status = end->exit_status;
+  } else if (const auto* decision = std::get_if<Decision>(&entry)) {
+    if (decision->verdict == Verdict::faster) ++row.num_faster;
+    const double ratio = decision->comparison.ratio;
+    if (!std::isfinite(ratio) || ratio <= 0) return;
+    ++row.num_ratios;
+    row.sum_log_ratio += std::log(ratio);
   }
 }
 

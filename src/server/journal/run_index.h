@@ -37,6 +37,9 @@ struct RunRow {
   int64_t exit_status = 0;
   uint64_t num_problems = 0;  ///< RunBegin::num_problems.
   uint64_t num_decisions = 0, num_records = 0;
+  uint64_t num_faster = 0;                   ///< Decisions with this verdict.
+  uint64_t num_ratios = 0;                   ///< Decisions that have one.
+  double sum_log_ratio = 0;                  ///< Over those: of the winner's speed over the default.
   int64_t last_ms = 0;                       ///< Time of its newest entry.
   RecentCount candidates;                    ///< Of candidates that were verified.
   std::map<std::string, uint64_t> failures;  ///< Of those, the ones that failed, by status.
@@ -44,6 +47,8 @@ struct RunRow {
   /// The seconds until the run's problems are decided, at the speed at which it has decided so far; nothing for one
   /// that has ended, has decided nothing yet, or has written nothing for ten minutes.
   std::optional<double> left_s(int64_t now_ms) const;
+  /// Geometric mean of the ratios; nothing without one.
+  std::optional<double> mean_ratio() const;
 };
 
 /// The runs of a journal. Entries may come in any order. Not thread-safe.
@@ -51,7 +56,7 @@ class RunIndex {
  public:
   /// Counts an entry of a run.
   void count(const EntryHeading& heading);
-  /// Takes what a RunBegin or RunEnd says; ignores other entries.
+  /// Takes what a RunBegin, a RunEnd or a Decision says; ignores other entries.
   void add(const Entry& entry, const Stamp& stamp);
 
   /// The newest runs first, at most `limit`; `before`: only with smaller numbers, 0: all.

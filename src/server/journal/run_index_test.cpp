@@ -41,6 +41,29 @@ TEST(RunIndex, EstimatesTheTimeThatIsLeft) {
   EXPECT_FALSE(unknown.left_s(three.last_ms));
 }
 
+TEST(RunIndex, SumsUpAllDecisionsOfARun) {
+  RunIndex index;
+  index.add(RunBegin{}, {1, kBegan, 1});
+  EXPECT_FALSE(index.find(1)->mean_ratio());
+  const auto add = [&](int64_t run, double ratio, Verdict verdict) {
+    Decision decision;
+    decision.comparison.ratio = ratio;
+    decision.verdict = verdict;
+    index.add(decision, {2, kBegan, run});
+  };
+  for (int i = 0; i < 1000; ++i) {
+    add(1, 4, Verdict::faster);
+    add(1, 1, Verdict::tie);
+  }
+  add(1, 0, Verdict::required);  // Nothing to compare with.
+  add(2, 9, Verdict::faster);
+  add(0, 9, Verdict::faster);
+  EXPECT_NEAR(*index.find(1)->mean_ratio(), 2, 1e-9);
+  EXPECT_EQ(index.find(1)->num_faster, 1000u);
+  EXPECT_EQ(index.find(2)->num_faster, 1u);
+  EXPECT_EQ(index.find(0), nullptr) << "entries of no run are none";
+}
+
 TEST(RecentCount, TellsEntriesAMinuteInAnyOrder) {
   RecentCount count;
   for (int second = 599; second >= 300; --second) count.add(kBegan + second * 1000);  // One a second, newest first.

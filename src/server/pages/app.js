@@ -44,6 +44,25 @@ function table(caption, columns, rows, sorted) {
     element("table", {}, element("caption", {}, caption), element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...lines)));
 }
 
+/** Whether further lines were fetched, which the page shown anew would not have. */
+let isPagedOn = false;
+
+/** A table whose further lines the server gives page by page. `more`: the `next` of a page → the next page, with `rows` and `next`. */
+function pagedTable(caption, columns, page, more, sorted) {
+  let next = page.next;
+  const list = table(caption, columns, page.rows, sorted);
+  const button = element("button", { class: "plain", type: "button", onclick: async () => {
+    isPagedOn = true;
+    const further = await more(next);
+    next = further.next;
+    list.querySelector("tbody").append(...table("", columns, further.rows).querySelectorAll("tbody tr"));
+    button.hidden = !next;
+    if (!next) list.focus({ preventScroll: true });  // A button that is hidden loses the keyboard.
+  } }, "Show more");
+  button.hidden = !next;
+  return [list, button];
+}
+
 function facts(pairs) {
   return element("dl", { class: "facts" }, ...pairs.map(([name, value]) =>
     element("div", {}, element("dt", {}, name), element("dd", {}, String(value)))));
@@ -95,7 +114,7 @@ async function runsPage() {
 }
 
 const resultColumns = [
-  { name: "problem", sort: "problem", wide: true, cell: (row) => link("problem", { key: row.problem }, short(row.problem)) },
+  { name: "problem", sort: "problem", wide: true, cell: (row) => link("problem", { key: row.problem, device: row.device }, short(row.problem)) },
   { name: "speed-up", number: true, sort: "ratio", cell: (row) => element("span", { class: row.low > 1 ? "good" : row.high < 1 ? "bad" : null }, `${number(row.speedup, 3)}×`) },
   { name: "95 % interval", number: true, cell: (row) => `${number(row.low, 3)} – ${number(row.high, 3)}` },
   { name: "µs", number: true, sort: "us", cell: (row) => micros(row.us) },
@@ -103,6 +122,7 @@ const resultColumns = [
   { name: "verdict", cell: (row) => row.verdict + (row.noisy ? ", noisy" : "") + (row.incomplete ? ", incomplete" : "") },
   { name: "candidates", number: true, cell: (row) => number(row.candidates, 0) },
   { name: "seconds", number: true, sort: "seconds", cell: (row) => number(row.seconds, 1) },
+  { name: "device", cell: (row) => row.device },
   { name: "decided (UTC)", sort: "at", cell: (row) => time(row.at_ms) },
   { name: "winner", wide: true, cell: (row) => element("code", {}, row.winner) },
 ];
@@ -111,7 +131,8 @@ const resultColumns = [
 async function resultList(fixed) {
   const asked = { ...Object.fromEntries(new URLSearchParams(location.search)), ...fixed };
   const question = { text: asked.text, verdict: asked.verdict, run: asked.run, sort: asked.sort || "at", order: asked.order || "desc", limit: 100 };
-  const page = await data("results", question);
+  const lines = async (after) => { const page = await data("results", { ...question, after }); return { ...page, rows: page.results }; };
+  const page = await lines();
   const go = (changes) => { location.search = new URLSearchParams(Object.entries({ ...asked, ...changes }).filter(([, value]) => value)); };
   const sorted = { sort: question.sort, order: question.order,
     by: (sort) => go({ sort, order: sort === question.sort && question.order === "desc" ? "asc" : "desc" }) };
@@ -121,57 +142,63 @@ async function resultList(fixed) {
     element("label", {}, "Verdict", element("select", { name: "verdict" }, ...["", "faster", "tie", "baseline", "required"].map((one) =>
       element("option", { value: one, ...(one === (asked.verdict || "") ? { selected: "" } : {}) }, one || "all")))),
     element("button", { class: "plain" }, "Show"));
-  let next = page.next;
-  const list = table(`${number(page.found, 0)} results${page.complete ? "" : ", older ones are still being read"}`, resultColumns, page.results, sorted);
-  const more = element("button", { class: "plain", type: "button", onclick: async () => {
-    const further = await data("results", { ...question, after: next });
-    next = further.next;
-    list.querySelector("tbody").append(...table("", resultColumns, further.results).querySelectorAll("tbody tr"));
-    more.hidden = !next;
-  } }, "Show more");
-  more.hidden = !next;
-  return [filter, list, more];
+  return [filter, ...pagedTable(`${number(page.found, 0)} results${page.complete ? "" : ", older ones are still being read"}`, resultColumns, page, lines, sorted)];
 }
 
 const resultsPage = async () => [element("h1", {}, "Results"), ...await resultList({})];
 
 async function runPage(values) {
-  const [{ runs }, { results }] = await Promise.all([data("runs", { run: values.get("run") }), data("results", { run: values.get("run"), sort: "ratio", limit: 1000 })]);
+  const [{ runs }, { results, found }] = await Promise.all([data("runs", { run: values.get("run") }), data("results", { run: values.get("run"), sort: "ratio", limit: 1000 })]);
   if (!runs.length) return [element("h1", {}, "The journal has no such run")];
   const run = runs[0];
-  const measured = results.filter((row) => row.speedup > 0);
-  const mean = measured.length ? Math.exp(measured.reduce((sum, row) => sum + Math.log(row.speedup), 0) / measured.length) : 1;
+  const mean = run.geometric_mean ? `${number(run.geometric_mean, 3)}×` : "unknown";
   const parts = [element("h1", {}, `Run ${run.run}`), facts([["state", run.state], ["decided", decided(run)], ...now(run),
-    ["geometric mean", `${number(mean, 3)}×`], ["faster", number(measured.filter((row) => row.verdict === "faster").length, 0)],
-    ["candidates' records", number(run.records, 0)], ["device", run.device]]),
+    ["geometric mean", mean], ["faster", number(run.faster, 0)], ["candidates' records", number(run.records, 0)], ["device", run.device]]),
     element("p", { class: "quiet" }, element("code", {}, run.command), `, ${run.version}, began ${time(run.at_ms)} UTC`)];
   const failures = Object.entries(run.failures).sort(([, one], [, other]) => other - one);
   if (failures.length) parts.push(table("Candidates that failed", [{ name: "status", cell: ([status]) => status },
     { name: "candidates", number: true, cell: ([, count]) => number(count, 0) }], failures));
-  if (measured.length > 1) parts.push(chart(`Speed over the default of ${measured.length} problems, sorted; geometric mean ${number(mean, 3)}.`, {
+  const measured = results.filter((row) => row.speedup > 0);
+  const which = found > results.length ? `the best ${number(measured.length, 0)} of ${number(found, 0)} problems` : `${number(measured.length, 0)} problems`;
+  if (measured.length > 1) parts.push(chart(`Speed over the default of ${which}, sorted; geometric mean of all ${mean}.`, {
     type: "bar", data: { labels: measured.map((row) => short(row.problem)), datasets: [
       { label: "speed over the default", data: measured.map((row) => row.speedup), backgroundColor: colour("--accent") }] },
-    options: { scales: { x: { ticks: { display: false }, title: { text: "problems" } }, y: { type: "logarithmic", title: { text: "times the default's speed" } } } } }));
+    options: { scales: { x: { ticks: { display: false }, title: { text: which } }, y: { type: "logarithmic", title: { text: "times the default's speed" } } } } }));
   return [...parts, ...await resultList({ run: values.get("run"), sort: new URLSearchParams(location.search).get("sort") || "ratio" })];
 }
 
+/** How the marks of a chart look, on the canvas and in its legend. */
+const marks = [0, 1, 2, 3].flatMap((pair) => [0, 1].map((one) => ({
+  colour: ["accent", "good", "bad", "quiet"][(2 * pair + one) % 4], style: ["circle", "triangle", "rect", "cross"][pair], sign: ["●", "▲", "■", "+"][pair] })));
+
+/** What each mark stands for, under a chart. */
+const legend = (names) => element("ul", { class: "legend", "aria-label": "Marks of the chart" }, ...names.map((name, i) =>
+  element("li", {}, element("span", { class: marks[i].colour, "aria-hidden": "true" }, marks[i].sign), " ", element("code", {}, name))));
+
+/** The newest decision of each device. */
+const newestDecisions = (decisions) => decisions.filter((one, i) => decisions.findIndex((other) => other.device === one.device) === i);
+
 async function problemPage(values) {
-  const story = await data("problem", { key: values.get("key"), device: values.get("device") });
+  const device = values.get("device");
+  const story = await data("problem", { key: values.get("key"), device });
   const parts = [element("h1", {}, short(story.problem))];
-  const decision = story.decisions[0];
-  if (decision) parts.push(facts([["verdict", decision.verdict], ["speed-up", `${number(decision.speedup ?? 1, 3)}×`],
-    ["winner µs", micros(decision.us)], ["default µs", micros(decision.default_us)], ["candidates", story.candidates.length],
-    ["decisions", story.decisions.length]]), element("p", {}, "Winner ", element("code", {}, decision.winner)),
+  if (device) parts.push(element("p", { class: "quiet" }, `On ${device}. `, link("problem", { key: story.problem }, "Show every device")));
+  for (const decision of newestDecisions(story.decisions)) parts.push(facts([["device", decision.device], ["verdict", decision.verdict],
+    ["speed-up", decision.speedup ? `${number(decision.speedup, 3)}×` : "unknown"], ["winner µs", micros(decision.us)], ["default µs", micros(decision.default_us)],
+    ["candidates", story.candidates.filter((one) => one.device === decision.device).length],
+    ["decisions", story.decisions.filter((one) => one.device === decision.device).length]]), element("p", {}, "Winner ", element("code", {}, decision.winner)),
     element("p", {}, "Default ", element("code", {}, decision.default)));
+  const isOfSeveral = new Set(story.candidates.map((one) => one.device)).size > 1;
   const timed = story.candidates.filter((one) => one.samples && one.samples.length).sort((one, other) => one.us - other.us);
-  const shown = timed.slice(0, 8);
-  const marks = ["--accent", "--good", "--bad", "--quiet"];
+  const shown = timed.slice(0, marks.length);
+  const names = shown.map((one) => (isOfSeveral ? `${one.candidate} on ${one.device}` : one.candidate));
   if (shown.length) parts.push(element("h2", {}, "Samples of the fastest candidates"), chart(`Samples in microseconds by round, of the ${shown.length} fastest candidates.`, {
-    type: "scatter", data: { datasets: shown.map((one, i) => ({ label: one.candidate, data: one.samples.map(([us, round]) => ({ x: round, y: us })),
-      borderColor: colour(marks[i % 4]), backgroundColor: colour(marks[i % 4]), pointStyle: ["circle", "triangle", "rect", "cross"][Math.floor(i / 2) % 4], pointRadius: 3 })) },
-    options: { plugins: { legend: { display: false } }, scales: { x: { title: { text: "round" } }, y: { title: { text: "µs" } } } } }));
+    type: "scatter", data: { datasets: shown.map((one, i) => ({ label: names[i], data: one.samples.map(([us, round]) => ({ x: round, y: us })),
+      borderColor: colour(`--${marks[i].colour}`), backgroundColor: colour(`--${marks[i].colour}`), pointStyle: marks[i].style, pointRadius: 3 })) },
+    options: { plugins: { legend: { display: false } }, scales: { x: { title: { text: "round" } }, y: { title: { text: "µs" } } } } }), legend(names));
   parts.push(element("h2", {}, "Candidates"), table(`${number(story.candidates.length, 0)} candidates in the order in which they were tried`, [
     { name: "candidate", wide: true, cell: (one) => element("code", {}, one.candidate) },
+    { name: "device", cell: (one) => one.device },
     { name: "came to", cell: (one) => element("span", { class: one.ending === "won" ? "good" : one.status === "ok" ? null : "bad" }, one.ending) },
     { name: "status", cell: (one) => one.status },
     { name: "µs", number: true, cell: (one) => micros(one.us) },
@@ -203,7 +230,7 @@ async function tablesPage(values) {
     ...page.notices.slice(0, 20).map((one) => element("p", { class: "bad" }, one)), filter,
     ...pagedTable(`${number(page.found, 0)} lines: rows of the published tables beside the newest decisions${page.complete ? "" : ", older ones are still being read"}`, [
       { name: "row", cell: (line) => (line.row ? line.row.place : "–") },
-      { name: "problem", wide: true, cell: (line) => (line.result ? link("problem", { key: line.result.problem }, short(line.result.problem)) : short(line.row.problem)) },
+      { name: "problem", wide: true, cell: (line) => (line.result ? link("problem", { key: line.result.problem, device: line.result.device }, short(line.result.problem)) : short(line.row.problem)) },
       { name: "device", cell: (line) => either(line).device },
       { name: "required", cell: (line) => either(line).require || "–" },
       { name: "the row", cell: (line) => element("span", { class: line.state === "same" ? "good" : line.state === "undecided" ? null : "bad" }, agreements[line.state][0]) },
@@ -224,20 +251,6 @@ async function devicesPage() {
   ], devices)];
 }
 
-/** A table whose further lines the server gives page by page. `more`: the `next` of a page → the next page, with `rows` and `next`. */
-function pagedTable(caption, columns, page, more) {
-  let next = page.next;
-  const list = table(caption, columns, page.rows);
-  const button = element("button", { class: "plain", type: "button", onclick: async () => {
-    const further = await more(next);
-    next = further.next;
-    list.querySelector("tbody").append(...table("", columns, further.rows).querySelectorAll("tbody tr"));
-    button.hidden = !next;
-  } }, "Show more");
-  button.hidden = !next;
-  return [list, button];
-}
-
 async function quarantinePage() {
   const deaths = async (before) => { const page = await data("quarantine", { before, limit: 100 }); return { ...page, rows: page.quarantine }; };
   const bans = async (after) => { const page = await data("bans", { after, limit: 100 }); return { ...page, rows: page.bans }; };
@@ -250,14 +263,14 @@ async function quarantinePage() {
       { name: "candidate", wide: true, cell: (one) => element("code", {}, one.candidate) },
       { name: "reason", wide: true, cell: (one) => one.reason },
       { name: "device", cell: (one) => one.device || "every" },
-      { name: "problem", wide: true, cell: (one) => (one.problem ? link("problem", { key: one.problem }, short(one.problem)) : "every") },
+      { name: "problem", wide: true, cell: (one) => (one.problem ? link("problem", { key: one.problem, ...(one.device ? { device: one.device } : {}) }, short(one.problem)) : "every") },
       { name: "by", cell: (one) => one.by || "unknown" },
       { name: "since (UTC)", cell: (one) => time(one.at_ms) },
     ], banned, bans) : none("Nothing is banned.")),
     element("h2", {}, "Crashed or ran past the deadline"),
     ...(dead.rows.length ? pagedTable(`The newest candidates${dead.complete ? "" : ", older ones are still being read"}`, [
       { name: "candidate", wide: true, cell: (one) => element("code", {}, one.candidate) },
-      { name: "problem", wide: true, cell: (one) => link("problem", { key: one.problem }, short(one.problem)) },
+      { name: "problem", wide: true, cell: (one) => link("problem", { key: one.problem, device: one.device }, short(one.problem)) },
       { name: "status", cell: (one) => one.status },
       { name: "why", wide: true, cell: (one) => one.detail },
       { name: "device", cell: (one) => one.device },
@@ -268,42 +281,87 @@ async function quarantinePage() {
 
 const pages = { "/": runsPage, "/pages/results": resultsPage, "/pages/run": runPage, "/pages/problem": problemPage, "/pages/tables": tablesPage, "/pages/devices": devicesPage, "/pages/quarantine": quarantinePage };
 
+/** What the keyboard is on: its kind, what it is called or leads to, and which of those that are alike it is. */
+function focusPlace(content) {
+  const one = document.activeElement;
+  if (!content.contains(one) || one === content) return null;
+  const name = (node) => (node.matches(".scroll") ? "scroll" : `${node.tagName} ${node.getAttribute("href") || node.name || node.textContent}`);
+  const alike = (node) => name(node) === name(one);
+  const all = (root) => [...root.querySelectorAll("a, button, input, select, .scroll")].filter(alike);
+  const number = all(content).indexOf(one);
+  return () => (all(content)[number] || content).focus({ preventScroll: true });
+}
+
+/** Shows the page that the address names, where it was scrolled to and with the keyboard where it was. */
 async function show() {
   const content = document.getElementById("content");
   const page = pages[location.pathname];
   try {
     const parts = page ? await page(new URLSearchParams(location.search)) : [element("h1", {}, "There is no such page")];
+    const goBack = focusPlace(content);
+    const scrolled = [...content.querySelectorAll(".scroll")].map((box) => box.scrollLeft);
+    const top = document.documentElement.scrollTop;
     for (const one of charts.drawn) one.destroy();
     content.replaceChildren(...parts);
     charts.drawn = window.Chart ? charts.waiting.map((draw) => draw()) : [];
     charts.waiting = [];
+    content.querySelectorAll(".scroll").forEach((box, i) => { box.scrollLeft = scrolled[i] || 0; });
+    document.documentElement.scrollTop = top;
+    if (goBack) goBack();
+    isPagedOn = false;
+    document.getElementById("fresh").hidden = true;
     document.title = `${content.querySelector("h1").textContent} · Attune`;
   } catch (failed) {
     content.replaceChildren(element("h1", {}, "This cannot be shown now"), element("p", {}, failed.message));
   }
 }
 
-/** Shows the page again when entries were committed, at most once a second, and not while somebody types or has paged on. */
-function follow() {
+/** Shows the page again; while somebody types or has paged on, a button offers it. */
+async function refresh() {
+  if (isPagedOn || ["INPUT", "SELECT"].includes(document.activeElement.tagName)) document.getElementById("fresh").hidden = false;
+  else await show();
+}
+
+/** Shows the page again when entries were committed, at most twice a second. Only a tab that is seen listens: a browser has six
+    connections to a server, for all its tabs together. `seen`: the id of the newest entry that the page may show. */
+function follow(seen) {
   const live = document.getElementById("live");
-  const events = new EventSource("/events");
-  let waits = false;
-  events.onopen = () => { live.textContent = "live"; };
-  events.onerror = () => {
-    live.textContent = "not connected";
-    if (events.readyState === EventSource.CLOSED) setTimeout(follow, 5000);  // Refused: a browser itself comes back only when it was cut off.
-  };
-  events.addEventListener("replaced", () => location.reload());
-  events.onmessage = () => {
+  let events = null, waits = false, hasBeenOpen = false;
+  const later = () => {
     if (waits) return;
     waits = true;
-    setTimeout(async () => {
-      waits = false;
-      const isIdle = !["INPUT", "SELECT"].includes(document.activeElement.tagName) && document.querySelectorAll("tbody tr").length <= 1000;
-      if (isIdle) await show();
-    }, 400);
+    setTimeout(async () => { waits = false; await refresh(); }, 400);
   };
+  const listen = () => {
+    events = new EventSource(seen ? `/events?after=${seen}` : "/events");
+    events.onopen = () => {
+      live.textContent = "live";
+      if (hasBeenOpen) later();  // The journal may have been replaced meanwhile: its ids are others.
+      hasBeenOpen = true;
+    };
+    events.onerror = () => {
+      live.textContent = "not connected";
+      if (events.readyState !== EventSource.CLOSED) return;  // A browser itself comes back when it was cut off, not when it was refused.
+      events = null;
+      setTimeout(listenIfSeen, 5000);
+    };
+    events.addEventListener("replaced", () => location.reload());
+    events.onmessage = (event) => { seen = event.lastEventId; later(); };
+  };
+  const listenIfSeen = () => {
+    const isSeen = document.visibilityState === "visible";
+    if (isSeen && !events) listen();
+    if (isSeen || !events) return;
+    events.close();
+    events = null;
+    live.textContent = "paused";
+  };
+  document.addEventListener("visibilitychange", listenIfSeen);
+  listenIfSeen();
 }
 
 for (const one of document.querySelectorAll("nav a")) if (one.pathname === location.pathname) one.setAttribute("aria-current", "page");
-show().then(follow);
+document.getElementById("fresh").addEventListener("click", () => { document.getElementById("content").focus({ preventScroll: true }); show(); });
+/** The id of the newest entry that the data know; 0: unknown. */
+const newestId = () => data("state").then((state) => state.newest_id, () => 0);
+newestId().then((seen) => show().then(() => follow(seen)));
