@@ -406,7 +406,8 @@ TEST_F(SiteTest, MetricsCountWhatTheJournalHolds) {
   EXPECT_THAT(text, HasSubstr("attune_worker_deaths_total 1\n"));
 }
 
-/// Why a value is none of a schema; empty: it is one. Of OpenAPI 3.0 what the document uses.
+/// Says why a value does not fit a schema; an empty text if it fits. It knows the keywords of OpenAPI 3.0 that the
+/// document uses.
 std::string mismatch(const json& schema, const json& value, const json& document, const std::string& place) {
   if (schema.contains("$ref"))
     return mismatch(document.at(json::json_pointer(schema["$ref"].get<std::string>().substr(1))), value, document,

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/clock.h"
-#include "measure/executor.h"
+#include "measure/forwarding_executor.h"
 #include "tuner/tune_observer.h"
 
 namespace attune {
@@ -27,27 +25,6 @@ class SetClock final : public Clock {
   double now_s() override { return at_s; }
   void sleep_s(double seconds) override { at_s += seconds; }
   double at_s = 100;
-};
-
-/// An executor that hands everything to another; a test overrides what it changes or counts.
-class ForwardingExecutor : public Executor {
- public:
-  /// `inner` outlives it.
-  explicit ForwardingExecutor(Executor& inner) : inner_(inner) {}
-
-  const DeviceInfo& device() const override { return inner_.device(); }
-  void begin(Request request) override { inner_.begin(std::move(request)); }
-  int descriptor() const override { return inner_.descriptor(); }
-  std::optional<Answer> take() override { return inner_.take(); }
-  void close(ProblemId id) override { inner_.close(id); }
-  void drop(Slot slot) override { inner_.drop(slot); }
-  void prefetch(request::Open open) override { inner_.prefetch(std::move(open)); }
-  void abort() override { inner_.abort(); }
-  void set_tick(Tick tick) override { inner_.set_tick(std::move(tick)); }
-  Workers workers() override { return inner_.workers(); }
-
- private:
-  Executor& inner_;
 };
 
 /// Remembers the problems in the order in which they finish.

@@ -3,14 +3,14 @@
 
 namespace attune {
 
-CompilingExecutor::CompilingExecutor(Executor& inner, Kernels& kernels) : inner_(inner), kernels_(kernels) {
+CompilingExecutor::CompilingExecutor(Executor& inner, Kernels& kernels) : ForwardingExecutor(inner), kernels_(kernels) {
   if (inner.descriptor() >= 0) poll_set_.watch(inner.descriptor());
   poll_set_.watch(kernels.descriptor());
 }
 
 std::optional<Answer> CompilingExecutor::take() {
   kernels_.serve();
-  return inner_.take();
+  return ForwardingExecutor::take();
 }
 
 }  // namespace attune

@@ -61,7 +61,7 @@ class Kernels {
   /// Like build(), for candidates of one problem.
   std::vector<BuildResult> build(const Problem& problem, std::span<const Contender> contenders,
                                  std::span<const Candidate> candidates, const Stop& stop = {});
-  /// Starts to compile kernels that build() may need later, while others are measured: as many as there are jobs, the
+  /// Starts to compile kernels that build() may need later, while others are measured: as many as there are jobs,
   /// the rest when this object is called again. Not where compilers disturb what is measured. Returns the recipes of
   /// each request's kernels, in order. Throws like build().
   std::vector<std::vector<std::string>> prefetch(std::span<const Request> requests);

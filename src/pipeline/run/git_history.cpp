@@ -16,7 +16,8 @@ namespace {
 
 constexpr Milliseconds kDeadline{60'000};
 constexpr std::string_view kUpstream = "@{upstream}";
-/// Branches that a branch may have come from, the likeliest first; in full, because a tag of the same name is none.
+/// Branches that a branch may have come from, the likeliest first. The names are full, because a short one could also
+/// name a tag.
 constexpr std::array<std::string_view, 6> kOrigins = {
     "refs/remotes/origin/HEAD", "refs/remotes/origin/main", "refs/remotes/origin/master", kUpstream,
     "refs/heads/main",          "refs/heads/master"};
