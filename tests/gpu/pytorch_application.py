@@ -377,20 +377,32 @@ def time_us(graph, replays):
     return begin.elapsed_time(end) * 1e3 / replays
 
 
-def stock_and_patched(call, repeats, replays, rounds=41):
-    attune.torch.unpatch()
-    stock = graph_of(call, repeats)
-    with attune.torch.patched("dispatcher"):
-        patched, counted = changes(lambda: graph_of(call, repeats))
-    for one in (stock, patched):
-        time_us(one, replays)
-    times = {"stock": [], "patched": []}
-    for turn in range(rounds):
-        order = [("stock", stock), ("patched", patched)]
-        for name, graph in order if turn % 2 else order[::-1]:
-            times[name].append(time_us(graph, replays) / repeats)
+CAPTURES = 7
+
+
+def stock_and_patched(call, repeats, replays, rounds=9):
+    """Graphs of stock, of the patch, and of stock again, captured several times: two graphs of the same kernels differ by some tenths of a
+    percent with where their memory lies, as openings of a tuning do. An interval is that over captures; `again` is stock against itself."""
+    times, kept = {"stock": [], "patched": [], "again": []}, []
+    for capture_number in range(CAPTURES):
+        graphs = {}
+        for name in random.Random(capture_number).sample(list(times), len(times)):
+            if name == "patched":
+                with attune.torch.patched("dispatcher"):
+                    graphs[name], counted = changes(lambda: graph_of(call, repeats))
+            else:
+                attune.torch.unpatch()
+                graphs[name] = graph_of(call, repeats)
+        kept.append(graphs)  # So that the next ones have other memory.
+        of_turns = {name: [] for name in graphs}
+        for turn in range(rounds + 1):
+            for name in random.Random(turn).sample(list(graphs), len(graphs)):
+                of_turns[name].append(time_us(graphs[name], replays) / repeats)
+        for name, ours in of_turns.items():
+            times[name].append(statistics.median(ours[1:]))  # The first turn brings the graphs to the device.
     return {"stock_us": round(statistics.median(times["stock"]), 3), "patched_us": round(statistics.median(times["patched"]), 3),
-            "speed": interval([a / b for a, b in zip(times["stock"], times["patched"])]), "counted": counted}
+            "speed": interval([a / b for a, b in zip(times["stock"], times["patched"])]),
+            "again": interval([a / b for a, b in zip(times["stock"], times["again"])]), "counted": counted}
 
 
 def served():
@@ -407,7 +419,7 @@ def served():
                 F.linear(x, weights, own_bias)
 
         repeats = -(-96 // len(copies))
-        one = stock_and_patched(call, repeats, 6, rounds=21)
+        one = stock_and_patched(call, repeats, 6)
         for name in ("stock_us", "patched_us"):
             one[name] = round(one[name] / len(copies), 3)
         found[str(shape)] = one
