@@ -78,8 +78,12 @@ class TunerOfCompiledCandidates : public testing::Test {
     Kernels kernels(solvers, device.info(), cache.path() / "kernels", {.jobs = jobs, .compilers = {&compiler}});
     LocalExecutor executor(device, solvers);
     if (ordered_) {
-      options_.make_strategy = [&](SearchTask, const StrategyOptions&) {
-        const auto on_ask = [&](size_t asked) { max_ahead_ = std::max(max_ahead_, asked - prepared.size()); };
+      options_.make_strategy = [&](const SearchTask& task, const StrategyOptions&) {
+        const auto on_ask = [&, is_another = task.problem == another_](size_t asked) {
+          another_is_asked_ |= is_another;
+          // Nobody asks for the untuned config, which is prepared first.
+          if (!is_another) max_ahead_ = std::max(max_ahead_, asked - std::max<size_t>(prepared.size(), 1));
+        };
         return std::make_unique<OrderedStrategy>(count, on_ask);
       };
     }
@@ -105,7 +109,8 @@ class TunerOfCompiledCandidates : public testing::Test {
   TunerOptions options_;
   bool with_another_ = false;  ///< Besides `problem_`.
   bool ordered_ = false;
-  size_t max_ahead_ = 0;  ///< Candidates asked for and not prepared yet.
+  bool another_is_asked_ = false;
+  size_t max_ahead_ = 0;  ///< Candidates of `problem_` asked for and not prepared yet.
   std::unique_ptr<Journal> journal_;
 };
 
@@ -159,6 +164,21 @@ TEST_F(TunerOfCompiledCandidates, OfAnotherProblemAreMeasuredWhileOneWaitsForIts
   });
   ASSERT_TRUE(tuned.decision);
   EXPECT_EQ(tuned.decision->winner.config.key(), "us=5");
+}
+
+TEST_F(TunerOfCompiledCandidates, OfTheNextProblemAreAskedForBeforeTheirTurn) {
+  ordered_ = true;
+  with_another_ = true;
+  options_.compiles_beside_measuring = true;
+  int num_last = 0;
+  run(
+      {9, 7, 5}, [](const Config& config) { return ": " + config.key() + "; : >out"; }, 2,
+      [&](const Config& config) {
+        if (config.integer("us") != 5) return;
+        EXPECT_TRUE(another_is_asked_);
+        ++num_last;
+      });
+  EXPECT_GE(num_last, 2);
 }
 
 TEST_F(TunerOfCompiledCandidates, AreAskedForAheadAsFarAsTheOptionsSay) {

@@ -204,22 +204,22 @@ void ProblemRun::admit_untuned() {
 }
 
 /// Lets those join that the contest has asked for, up to one whose kernel is still being compiled: the next step goes
-/// on with it, so that what is done does not depend on when compilers end. A step waits for the kernel of its first
-/// one.
+/// on with it, so that what is done does not depend on when compilers end. A step that others do not go before waits
+/// for the kernel of its first one.
 void ProblemRun::admit_more() {
   const auto is_asking = [this] { return asking_ == Asking::yes || asking_ == Asking::idle; };
   auto& [max_count, num_joined] = *joining_;
-  bool is_first = true;
+  bool must_go_on = !awaited_.empty();
   while (is_asking() && num_joined < max_count && ask_more(max_count - num_joined)) {
     if (context_.must_stop()) return;
     const Candidate candidate = asked_.front().candidate;
     const bool is_new = !tried_.contains(candidate.name());
     if (is_new && !fits(until_decision_s(candidate))) stop_asking();
     if (!is_asking()) break;
-    if (is_new && !is_first && awaits_kernels(asked_.front().recipes)) return;
+    if (is_new && !must_go_on && awaits_kernels(asked_.front().recipes)) return;
     asked_.pop_front();
     if (!is_new) continue;
-    is_first = false;
+    must_go_on = false;
     tell_progress();
     // A candidate that was slower than another may still be the one that is wanted.
     if (EntrantFacts* entrant = admit(candidate, is_given(candidate))) {

@@ -63,7 +63,9 @@ class DeviceRun {
         end_all(ended = "the budget ran out before a decision", &ProblemRun::cut);
       if (active_.empty() && !ended.empty()) break;
       abandon_lost();
-      if (Active* ready = next_ready())
+      if (ended.empty() && may_open_ahead() && begin_next())
+        step(active_.back());
+      else if (Active* ready = next_ready())
         step(*ready);
       else if (num_open() < max_open_ && (begin_part() || (ended.empty() && begin_next())))
         continue;
@@ -123,6 +125,16 @@ class DeviceRun {
       if (one.run->needs_fresh_worker()) return &one;
     }
     return nullptr;
+  }
+
+  /// Whether to open the next problem while another one is measured, so that its first kernels are compiled when its
+  /// turn comes. The last problems are left to the other devices.
+  bool may_open_ahead() {
+    if (!context_.options.compiles_beside_measuring || context_.kernels == nullptr) return false;
+    if (active_.empty() || num_open() >= max_open_) return false;
+    const auto is_ahead = [](const Active& one) { return one.run->state() <= ProblemRun::State::admitting; };
+    return std::none_of(active_.begin(), active_.end(), is_ahead) &&
+           static_cast<double>(source_.remaining().num_waiting) >= num_devices_;
   }
 
   void renew_worker(Active& active) {
