@@ -322,42 +322,39 @@ async function refresh() {
   else await show();
 }
 
-/** Shows the page again when entries were committed, at most twice a second. Only a tab that is seen listens: a browser has six
-    connections to a server, for all its tabs together. `seen`: the id of the newest entry that the page may show. */
+/** The end of a channel to the events that all windows of the browser share. */
+function eventsPort() {
+  if (window.SharedWorker) return new SharedWorker("/events.js").port;
+  const channel = new MessageChannel();
+  new WindowEvents().add(channel.port1);
+  return channel.port2;
+}
+
+/** Shows the page again when entries were committed, at most twice a second. Only a window that is seen is told. `seen`: the id of the
+    newest entry that the page may show. */
 function follow(seen) {
-  const live = document.getElementById("live");
-  let events = null, waits = false, hasBeenOpen = false;
+  const live = document.getElementById("live"), port = eventsPort();
+  const isSeen = () => document.visibilityState === "visible";
+  let waits = false;
   const later = () => {
     if (waits) return;
     waits = true;
     setTimeout(async () => { waits = false; await refresh(); }, 400);
   };
-  const listen = () => {
-    events = new EventSource(seen ? `/events?after=${seen}` : "/events");
-    events.onopen = () => {
-      live.textContent = "live";
-      if (hasBeenOpen) later();  // The journal may have been replaced meanwhile: its ids are others.
-      hasBeenOpen = true;
-    };
-    events.onerror = () => {
-      live.textContent = "not connected";
-      if (events.readyState !== EventSource.CLOSED) return;  // A browser itself comes back when it was cut off, not when it was refused.
-      events = null;
-      setTimeout(listenIfSeen, 5000);
-    };
-    events.addEventListener("replaced", () => location.reload());
-    events.onmessage = (event) => { seen = event.lastEventId; later(); };
+  const say = () => {
+    if (!isSeen()) live.textContent = "paused";
+    port.postMessage({ isSeen: isSeen(), after: seen });
   };
-  const listenIfSeen = () => {
-    const isSeen = document.visibilityState === "visible";
-    if (isSeen && !events) listen();
-    if (isSeen || !events) return;
-    events.close();
-    events = null;
-    live.textContent = "paused";
+  port.onmessage = ({ data }) => {
+    if (data.isReplaced) location.reload();
+    if (data.state && isSeen()) live.textContent = data.state;
+    if (data.newest) seen = data.newest;
+    if (data.newest || data.isBack) later();
   };
-  document.addEventListener("visibilitychange", listenIfSeen);
-  listenIfSeen();
+  document.addEventListener("visibilitychange", () => { say(); if (isSeen()) later(); });
+  addEventListener("pagehide", () => port.postMessage({ isGone: true }));
+  addEventListener("pageshow", (event) => { if (event.persisted) say(); });
+  say();
 }
 
 for (const one of document.querySelectorAll("nav a")) if (one.pathname === location.pathname) one.setAttribute("aria-current", "page");
