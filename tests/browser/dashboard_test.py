@@ -77,7 +77,7 @@ class Dashboard(BrowserStory):
 
     def test_a_result_appears_within_a_second_of_its_commit(self):
         page = self.page("/pages/results")
-        page.wait_for_function("document.getElementById('live').textContent === 'live'")
+        page.wait_for_selector("#live:text-is('live')")
         self.assertEqual(page.locator("tbody tr").count(), 9)
         self.put("one.csv", "M,N,K,dtype\n77,64,64,fp32\n")
         self.attune("tune", "-i", "one.csv", "-o", "t.csv", *FAKE)
@@ -93,10 +93,14 @@ class Dashboard(BrowserStory):
         page.wait_for_selector("th[aria-sort=descending]")
         ratios = [float(text.rstrip("×")) for text in page.locator("tbody td:nth-child(2)").all_text_contents()]
         self.assertEqual(ratios, sorted(ratios, reverse=True))
+        page.go_back()
+        page.wait_for_selector("th[aria-sort=descending]:has-text('decided')")
+        page.go_forward()
+        page.wait_for_selector("th[aria-sort=descending]:has-text('speed-up')")
         page.fill("input[name=text]", "m=3 n=48")
         page.keyboard.press("Enter")
         page.wait_for_url("**text=m**")
-        page.wait_for_selector("tbody tr")
+        page.wait_for_selector("text=1 results")
         self.assertEqual(page.locator("tbody tr").count(), 1)
         page.click("tbody a")
         page.wait_for_selector("text=Candidates")
@@ -114,7 +118,7 @@ class Dashboard(BrowserStory):
             tab = context.new_page()
             tab.goto(self.url + "/pages/results", timeout=5000)
             tab.wait_for_selector("tbody tr", timeout=5000)
-            tab.wait_for_function("document.getElementById('live').textContent === 'live'", timeout=5000)
+            tab.wait_for_selector("#live:text-is('live')", timeout=5000)
             tabs.append(tab)
         self.add_decisions(1)  # Nine streams would leave no connection for the data.
         for tab in tabs:
@@ -138,7 +142,7 @@ class Dashboard(BrowserStory):
         context.add_init_script("delete window.SharedWorker")
         page = context.new_page()
         page.goto(self.url + "/pages/results")
-        page.wait_for_function("document.getElementById('live').textContent === 'live'")
+        page.wait_for_selector("#live:text-is('live')")
         self.add_decisions(1)
         page.wait_for_selector("tbody tr:nth-child(10)", timeout=5000)
         context.close()
@@ -146,7 +150,7 @@ class Dashboard(BrowserStory):
     def test_what_is_new_leaves_the_keyboard_and_the_place_where_they_were(self):
         self.add_decisions(140)
         page = self.page("/pages/results", width=700)
-        page.wait_for_function("document.getElementById('live').textContent === 'live'")
+        page.wait_for_selector("#live:text-is('live')")
         page.evaluate("document.querySelector('.scroll').scrollLeft = 138; document.documentElement.scrollTop = 300")
         page.evaluate("document.querySelectorAll('thead button')[2].focus({ preventScroll: true })")
         self.add_decisions(1, size=5000)
@@ -162,7 +166,7 @@ class Dashboard(BrowserStory):
     def test_who_has_paged_on_keeps_the_lines_and_is_offered_what_is_new(self):
         self.add_decisions(140)
         page = self.page("/pages/results")
-        page.wait_for_function("document.getElementById('live').textContent === 'live'")
+        page.wait_for_selector("#live:text-is('live')")
         self.assertTrue(page.locator("#fresh").is_hidden())
         page.click("text=Show more")
         page.wait_for_selector("tbody tr:nth-child(149)")
@@ -221,7 +225,7 @@ class Dashboard(BrowserStory):
         page.select_option("select[name=state]", "unpublished")
         page.click("form button")
         page.wait_for_url("**state=unpublished**")
-        page.wait_for_selector("tbody tr")
+        page.wait_for_selector("caption:has-text('1 lines')")
         self.assertEqual(page.locator("tbody tr").count(), 1, "the one shape that another table has")
         self.assertIn("m=9", page.text_content("tbody tr"))
         self.assertEqual(self.complaints, [])
