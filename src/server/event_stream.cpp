@@ -15,7 +15,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using nlohmann::ordered_json;
-constexpr auto kKeepAlive = 15s;
 constexpr auto kWait = 500ms;  // After it, the server sees whether it has to end.
 constexpr size_t kEntriesOfAPart = 200;
 
@@ -30,8 +29,12 @@ std::string event(const EntryHeading& heading) {
 
 class EventStream {
  public:
-  EventStream(int64_t after, ServedJournal& journal, const JournalWatch& watch)
-      : journal_(journal), watch_(watch), generation_(watch.state().generation), last_id_(after) {}
+  EventStream(int64_t after, ServedJournal& journal, const JournalWatch& watch, std::chrono::milliseconds keep_alive)
+      : journal_(journal),
+        watch_(watch),
+        generation_(watch.state().generation),
+        keep_alive_(keep_alive),
+        last_id_(after) {}
 
   std::optional<std::string> next() {
     if (is_ended_) return std::nullopt;
@@ -42,7 +45,7 @@ class EventStream {
     }
     std::string text = state.newest_id > last_id_ ? entries() : std::string();
     const auto now = std::chrono::steady_clock::now();
-    if (text.empty() && now - sent_at_ >= kKeepAlive) text = ": nothing new\n\n";
+    if (text.empty() && now - sent_at_ >= keep_alive_) text = ": nothing new\n\n";
     if (!text.empty()) sent_at_ = now;
     return text;
   }
@@ -66,6 +69,7 @@ class EventStream {
   ServedJournal& journal_;
   const JournalWatch& watch_;
   const uint64_t generation_;
+  const std::chrono::milliseconds keep_alive_;
   int64_t last_id_;
   std::chrono::steady_clock::time_point sent_at_ = std::chrono::steady_clock::now();
   bool is_ended_ = false;
@@ -86,7 +90,8 @@ int64_t newest_id(ServedJournal& journal, int64_t otherwise) {
 
 }  // namespace
 
-HttpAnswer event_stream(const HttpRequest& request, ServedJournal& journal, const JournalWatch& watch) {
+HttpAnswer event_stream(const HttpRequest& request, ServedJournal& journal, const JournalWatch& watch,
+                        std::chrono::milliseconds keep_alive) {
   HttpRequest asked = request;
   if (!request.last_event_id.empty()) asked.query["after"] = request.last_event_id;  // A client that comes back.
   const int64_t seen = watch.state().newest_id;                                      // What the data's answers know.
@@ -94,7 +99,7 @@ HttpAnswer event_stream(const HttpRequest& request, ServedJournal& journal, cons
   // A watch that has read nothing yet begins with the newest. A cursor beyond the end is one of another journal:
   // entries must not be passed over until there are as many.
   const int64_t after = std::min(integer_value(asked, "after", seen == 0 ? newest : seen, 0, kMaxId), newest);
-  auto stream = std::make_shared<EventStream>(after, journal, watch);
+  auto stream = std::make_shared<EventStream>(after, journal, watch, keep_alive);
   return {.type = "text/event-stream", .headers = {{"Cache-Control", "no-store"}}, .parts = [stream] {
             return stream->next();
           }};

@@ -14,6 +14,7 @@
 
 #include "attune/error.h"
 #include "formats/csv/ban_file.h"
+#include "server/event_stream.h"
 #include "server/openapi.h"
 #include "testing/becomes_true.h"
 #include "testing/environment.h"
@@ -295,6 +296,18 @@ TEST_F(SiteTest, StreamsEntriesFromACursorOn) {
   EXPECT_TRUE(becomes_true([&] { return !(later = *fresh.parts()).empty(); }));
   EXPECT_THAT(later, HasSubstr("a=9"));
   EXPECT_EQ(ask("/events", {{"after", "x"}}).status, 400);
+}
+
+TEST_F(SiteTest, AStreamWithoutEntriesSaysSoAfterAWhile) {
+  EXPECT_EQ(kEventKeepAlive, std::chrono::seconds(15));
+  ServedJournal journal(file_);
+  const JournalWatch watch(file_);
+  EXPECT_TRUE(becomes_true([&] { return watch.state().newest_id > 0; }));
+  const HttpRequest request{.method = "GET", .path = "/events", .host = "127.0.0.1"};
+  const HttpAnswer often = event_stream(request, journal, watch, std::chrono::milliseconds(700));
+  EXPECT_EQ(*often.parts(), "") << "half a second is not so long";
+  EXPECT_EQ(*often.parts(), ": nothing new\n\n") << "a comment, which is no event";
+  EXPECT_EQ(*often.parts(), "") << "it begins anew";
 }
 
 TEST_F(SiteTest, AStreamFromBeyondTheEndBeginsThere) {

@@ -51,6 +51,21 @@ class Failures(CiRun):
                 self.assertIn("cannot be read, remove the folder of the run", self.results()["families"][0]["failure"])
                 self.ci()  # It is done, and is begun anew.
 
+    def test_a_folder_of_results_that_is_removed_is_the_machines_failure_and_what_is_tuned_is_published(self):
+        sizes = Interrupts.SIZES
+        self.shapes(*sizes)
+        running = self.start("ci", "run", "--config-dir", "configs", "--arguments", FAKE_ARGUMENTS)
+        log = self.work / "ci-results" / "log.txt"
+        while running.process.poll() is None and not (log.exists() and "tune: begins" in log.read_text()):
+            time.sleep(0.001)
+        shutil.rmtree(self.work / "ci-results")
+        result = running.wait()
+        self.assertEqual(result.status, 3, str(result))
+        self.assertIn("attune: what was tuned is published, the results are not whole: the folder of the results was removed", result.stderr)
+        self.assertEqual(len(self.rows("configs/" + TUNED)), len(sizes))
+        self.assertFalse((self.work / "ci-results").exists(), "a part of one would keep the next call from it")
+        self.ci()
+
     def test_a_reader_that_goes_away_does_not_end_the_run(self):
         self.shapes("1,40,40")
         reading, writing = os.pipe()
@@ -119,6 +134,23 @@ class Interrupts(CiRun):
         self.attune(*command, status=None)
         self.assertIn("goes on with the run", self.read("ci-results/log.txt"))
         self.assertEqual((self.results()["ending"], self.results()["families"][0]["fingerprint"]), ("done", fingerprint))
+
+    def test_a_journal_that_is_replaced_before_a_run_goes_on_has_what_the_run_writes_then(self):
+        self.shapes("9,40,40")
+        self.ci("-o", "earlier")  # The run begins behind entries that the next journal does not have.
+        self.shapes(*self.SIZES)
+        running = self.start("ci", "run", "--config-dir", "configs", "--arguments", FAKE_ARGUMENTS)
+        log = self.work / "ci-results" / "log.txt"
+        while running.process.poll() is None and not (log.exists() and "tune: begins" in log.read_text()):
+            time.sleep(0.001)
+        running.send(signal.SIGKILL)
+        running.wait()
+        for file in self.home.glob("journal.db*"):
+            file.unlink()
+        self.assertIn("goes on with the run", self.ci().stderr)
+        kinds = [json.loads(line)["type"] for line in self.read("ci-results/journal.jsonl").splitlines()]
+        self.assertEqual((kinds[:1], kinds.count("decision")), (["run_begin"], self.count("decision")))
+        self.assertGreater(self.count("decision"), 0)
 
     def test_killed_at_any_point_the_verdicts_are_those_of_a_run_that_was_not(self):
         began = time.monotonic()

@@ -88,6 +88,20 @@ class Artefacts(CiRun):
         self.assertEqual(result.stdout, self.read("out/report.md"))
         self.assertRegex(result.stdout, r"(?m)^\| 256×32×16 fp32 \| faster \| ")
 
+    def test_its_tables_unpacked_over_a_checkout_are_the_upload_by_hand(self):
+        self.shapes("256,32,16")
+        model = "model_configs/llama_" + TUNED
+        self.table("configs/" + model, self.row("64,32,16", 7))
+        shutil.copytree(self.work / "configs", self.work / "checkout/configs")
+        self.ci("-o", "out")
+        shutil.copytree(self.work / "out/configs", self.work / "checkout/configs", dirs_exist_ok=True)
+        names = [TUNED, "bf16_untuned_gemm.csv", model]
+        unpacked = [path for path in (self.work / "out/configs").rglob("*") if path.is_file()]
+        self.assertEqual(sorted(str(path.relative_to(self.work / "out/configs")) for path in unpacked), sorted(names))
+        for name in names:
+            self.assertEqual(self.read("checkout/configs/" + name), self.read("configs/" + name), name)
+        self.assertEqual(len(self.rows("checkout/configs/" + TUNED)), 1)
+
     def test_without_names_are_all_families_with_a_list_and_the_folder_is_the_configuration_folder(self):
         self.shapes("1,40,40")
         self.put("configs/a8w8_untuned_gemm.csv", "M,N,K\n1,2,3\n")

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import textwrap
 import threading
 import unittest
 import urllib.parse
@@ -172,6 +173,9 @@ class Uploads(Workflow):
         self.assertEqual(set(server.tokens), {"Bearer s3cret-token"})
         self.assertEqual(server.requests[7]["base"], "main")
         self.assertIn("gemm_a16w16", server.requests[7]["body"])
+        self.assertEqual(server.requests[7]["body"], self.read("ci-results/report.md"))
+        self.assertNotIn("labels", server.requests[7])
+        self.assertEqual(self.commits("attune/tuned-12"), [f"Tune {TUNED}", "Shapes"], "one commit")
         self.assertEqual(self.remote("attune/tuned-12"), self.read(TABLE))
         self.assertEqual(self.commits("main"), ["Shapes"])
         self.shapes("256,32,16", "1,40,40", "2,24,32")
@@ -180,6 +184,40 @@ class Uploads(Workflow):
         self.publish("pull-request", GITHUB_TOKEN="s3cret-token", ATTUNE_CI_RUN="13", **where)
         self.assertEqual(list(server.requests), [7])
         self.assertEqual(self.remote("attune/tuned-12").count("\n"), 4)
+
+    def test_shapes_of_a_users_own_are_tuned_and_uploaded_on_their_branch(self):
+        self.git("checkout", "--quiet", "-b", "mine")
+        self.shapes("256,32,16", "1,40,40", "2,24,32")
+        self.commit("A shape of mine")
+        self.git("push", "--quiet", "origin", "mine")
+        self.tune(ATTUNE_CI_SHAPES="")
+        self.assertIn("pushed to mine", self.publish("push", ATTUNE_CI_BRANCH="mine").stdout)
+        self.assertEqual(self.remote("mine").count("\n"), 4)
+        self.assertEqual((self.commits("mine"), self.commits("main")), ([f"Tune {TUNED}", "A shape of mine", "Shapes"], ["Shapes"]))
+        server, where = self.github()
+        self.shapes("256,32,16", "1,40,40", "2,24,32", "3,24,32")
+        self.commit("One more")
+        self.tune()
+        self.publish("pull-request", ATTUNE_CI_BRANCH="mine", GITHUB_TOKEN="token", **where)
+        self.assertEqual(server.requests[7]["base"], "mine")
+
+    def test_the_manuals_commands_run_as_they_stand(self):
+        page = (story.REPOSITORY / "docs" / "ci.md").read_text()
+        section = page.split("The same without a runner, in a checkout:\n")[1].split("**In a repository of your own.**")[0]
+        by_hand, by_night = (textwrap.dedent(block).strip() for block in re.findall(r"(?m)(?:^ {4}.*\n)+", section))
+        self.assertEqual((by_hand.count("\n"), by_night.count("\n")), (1, 1))
+        (self.work / "ci").symlink_to(story.REPOSITORY / "ci")
+        for commands, sizes, given in ((by_hand, ("256,32,16", "1,40,40"), {}),
+                                       (by_night, ("256,32,16", "1,40,40", "2,24,32"), {"ATTUNE_CI_ARGUMENTS": FAKE_ARGUMENTS})):
+            self.shapes(*sizes)
+            on_fake = commands.replace('"--budget 10m"', f'"--budget 10m {FAKE_ARGUMENTS}"').replace("~/.attune", str(self.home))
+            self.assertNotEqual(on_fake, commands)
+            run = subprocess.run(["bash", "-e", "-c", on_fake], cwd=self.work, capture_output=True, text=True, timeout=120,
+                                 env=self.environment(ATTUNE_BIN=str(story.PROGRAM), **given))
+            self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+            self.assertIn("pushed to main", run.stdout)
+            self.assertEqual(self.remote("main"), self.read(TABLE))
+            self.assertEqual(self.remote("main").count("\n"), 1 + len(sizes))
 
     def test_what_cannot_be_uploaded_is_kept(self):
         self.tune()
@@ -402,6 +440,18 @@ def wrong_about_the_cache(text):
     return ""
 
 
+def inputs_of(text):
+    """The default of each input of a workflow's form, by name."""
+    form = text.split("    inputs:\n")[1].split("\npermissions:")[0]
+    found = re.findall(r"(?m)^      (\w+):\n((?:        .*\n?)+)", form)
+    return {name: re.search(r'default: "?([^"\n]*)"?', facts)[1] for name, facts in found}
+
+
+def weekly_of(text):
+    """The times of a schedule, and that at which all is tuned."""
+    return re.findall(r'cron: "(.+)"', text), re.search(r"ATTUNE_CI_WEEKLY: .*schedule == '(.+?)' && '1'", text)[1]
+
+
 class Files(unittest.TestCase):
     """What GitHub reads. Without a runner of theirs this is as much as can be shown."""
 
@@ -417,6 +467,23 @@ class Files(unittest.TestCase):
                           re.sub(r"if: always\(\)([^\n]*\n *uses: actions/cache/save)", r"if: success()\1", text)):
                 self.assertNotEqual(wrong, text, name)
                 self.assertNotEqual(wrong_about_the_cache(wrong), "", name)
+
+    def test_the_form_has_its_inputs_and_the_schedule_nights_and_a_week(self):
+        manual, scheduled = ((WORKFLOWS / name).read_text() for name in self.TUNING)
+        inputs = inputs_of(manual)
+        self.assertEqual({name: inputs.get(name) for name in ("shapes", "upload", "runner")},
+                         {"shapes": "", "upload": "no", "runner": "ubuntu-latest"})
+        self.assertLessEqual({"arguments", "device"}, set(inputs))
+        for name in inputs:
+            self.assertIn("${{ inputs." + name, manual, "an input that nothing reads")
+        self.assertRegex(manual, r"(?m)^ +description: .*attune tune \(docs/cli\.md\)")
+        self.assertIn('options: ["no", pull-request, push]', manual)
+        self.assertNotRegex(manual.split("permissions:")[0], r"branches", "on any branch")
+        times, weekly = weekly_of(scheduled)
+        self.assertEqual(times.count(weekly), 1)
+        self.assertEqual([time.split()[4] for time in times], ["1-6", "0"])
+        wrong = scheduled.replace("== '17 1", "== '17 2")
+        self.assertNotIn(weekly_of(wrong)[1], times)
 
     def test_a_job_ends_by_itself_before_github_ends_it(self):
         for name in self.TUNING:

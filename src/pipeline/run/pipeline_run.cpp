@@ -43,6 +43,13 @@ ordered_json stored(const RunFolder& folder, const char* file, const FamilySpec&
   return families->value(std::string(family.op), ordered_json());
 }
 
+/// Throws io if somebody has removed the folder: without the tables as they were there is nothing to compare.
+void check_is_there(const RunFolder& folder) {
+  if (folder.is_gone())
+    fail(ErrorCode::io, "the folder of the results was removed while the run went on: '{}'",
+         shown(folder.file("").parent_path().string(), 500));
+}
+
 /// One family's way through the steps.
 class FamilySteps {
  public:
@@ -64,7 +71,7 @@ class FamilySteps {
     } catch (const ordered_json::exception&) {  // Somebody else has written it.
       fail_with("what an earlier call measured cannot be read, remove the folder of the run", ErrorCode::invalid_input);
     }
-    keep([&] { folder_.keep_tables(*run_.family); });
+    if (!folder_.is_gone()) keep([&] { folder_.keep_tables(*run_.family); });
     if (result_.unwritten.empty()) result_.unwritten = measured_.why_unwritten();
     return std::move(result_);
   }
@@ -82,6 +89,7 @@ class FamilySteps {
     time();
     if (is_interrupted()) return;
     tune();
+    check_is_there(folder_);
     show_difference();
     if (is_interrupted()) return;
     compare();
@@ -147,7 +155,7 @@ class FamilySteps {
     try {
       write();
     } catch (const Error& error) {
-      if (error.code() != ErrorCode::io) throw;
+      if (error.code() != ErrorCode::io && !folder_.is_gone()) throw;
       say(fmt::format("not written: {}", error.what()));
       if (result_.unwritten.empty()) result_.unwritten = error.what();
     }
@@ -196,10 +204,11 @@ void write_results(const RunFolder& folder, const RunResults& results, const ord
     if (unwritten.empty()) unwritten = family.unwritten;
   }
   try {
+    check_is_there(folder);
     write_file_atomically(folder.file(RunFolder::kDiff), differences_text(results));
     write_report(folder, results, inputs, journal);
   } catch (const Error& error) {
-    if (error.code() != ErrorCode::io) throw;
+    if (error.code() != ErrorCode::io && !folder.is_gone()) throw;
     if (unwritten.empty()) unwritten = error.what();
   }
   if (!unwritten.empty()) fail(ErrorCode::io, "what was tuned is published, the results are not whole: {}", unwritten);
@@ -223,7 +232,7 @@ RunResults run_pipeline(const std::vector<FamilyRun>& families, RunFolder& folde
     MeasuredShapes measured(folder.file(RunFolder::kMeasured));
     if (folder.is_resumed()) log.say("goes on with the run that an earlier call began");
     for (const FamilyRun& run : families) {
-      if (is_interrupted()) break;
+      if (is_interrupted() || folder.is_gone()) break;
       results.families.push_back(FamilySteps(run, folder, change, log, measured).take());
     }
   }

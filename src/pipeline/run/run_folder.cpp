@@ -171,24 +171,31 @@ void RunFolder::begin(std::span<const FamilySpec* const> families, int64_t journ
   for (const char* name : kMade) remove_stale_temporaries(file(name));
   for (const char* name : {kResults, kBegan}) remove_stale_temporaries(file(name));
   look();
-  if (is_resumed_) return add_caller(read(kBegan));
+  if (is_resumed_) return write_began(read(kBegan), journal_entry);
   write_ending(run_ending::begun);
   for (const char* name : kMade) fs::remove(file(name), failed);
   for (const char* name : kFolders) fs::remove_all(folder_ / name, failed);
   for (const FamilySpec* family : families) copy_tables(*family, config_dir_, old_tables());
   if (choose) choose();
-  add_caller({{"version", 1}, {"journal_entry", journal_entry}, {"devices", ordered_json::parse(devices_)}});
+  write_began({{"version", 1}, {"journal_entry", journal_entry}, {"devices", ordered_json::parse(devices_)}},
+              journal_entry);
   write_ending(run_ending::running);
 }
 
-void RunFolder::add_caller(ordered_json began) const {
+void RunFolder::write_began(ordered_json began, int64_t newest_entry) const {
   ordered_json calls = ordered_json::array();
   if (is_resumed_) {
     for (const JournalWriter& one : callers()) calls.push_back({{"host", one.host}, {"pid", one.pid}});
   }
   calls.push_back({{"host", host_name()}, {"pid", ::getpid()}});
   began["calls"] = std::move(calls);
+  if (is_resumed_) began["journal_entry"] = std::min(journal_entry(), newest_entry);
   write(kBegan, began);
+}
+
+bool RunFolder::is_gone() const {
+  std::error_code unreadable;
+  return !fs::exists(file(kBegan), unreadable);
 }
 
 fs::path RunFolder::old_tables() const { return folder_ / kOld; }

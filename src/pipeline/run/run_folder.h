@@ -41,9 +41,13 @@ class RunFolder {
   /// what the constructor throws if the folder has changed since, and io.
   void begin(std::span<const FamilySpec* const> families, int64_t journal_entry,
              const std::function<void()>& choose = {});
-  /// The newest entry of the journal (Stamp::id) when the run began: what is behind it may be the run's own. Requires:
+  /// The newest entry of the journal (Stamp::id) when the run began: what is behind it may be the run's own. If the
+  /// journal has been replaced by a shorter one since, its newest entry when the run was gone on with. Requires:
   /// begin().
   int64_t journal_entry() const;
+  /// Whether somebody has removed it since begin(). Then nothing more is written there, because the tables as they were
+  /// are gone, too.
+  bool is_gone() const;
   /// The processes of the run's calls, this one included. Requires: begin().
   std::vector<JournalWriter> callers() const;
 
@@ -65,7 +69,8 @@ class RunFolder {
  private:
   void look();
   void check_devices() const;
-  void add_caller(nlohmann::ordered_json began) const;
+  /// Writes where the run began, with this call; `newest_entry`: of the journal as it is now.
+  void write_began(nlohmann::ordered_json began, int64_t newest_entry) const;
   void write_ending(const char* ending) const;
 
   std::filesystem::path folder_, config_dir_;

@@ -114,6 +114,17 @@ TEST(HtmlReport, EachChartHasATitleADescriptionAndATable) {
   EXPECT_EQ(number_of(page, "<th>"), 0u) << "a heading without a scope";
 }
 
+TEST(HtmlReport, HasAChartOfEachSide) {
+  const std::string page = html_text(pipeline_model());
+  for (const char* title :
+       {"Speed-up by shape, new tables over old", "Speed-up by shape, winner over the default",
+        "Speed of the defaults and the winners by arithmetic intensity",
+        "Shapes won by each solver, by the number of rows",
+        "Best time so far, relative to the best found, by candidates tried", "Failed candidates by status and solver",
+        "Share of disturbed samples and measurements by time", "Tuning time by candidates tried"})
+    EXPECT_THAT(page, HasSubstr(std::string(">") + title + "</title>")) << title;
+}
+
 TEST(HtmlReport, AThousandShapesAreFiveMegabytesAtMost) { EXPECT_LT(html_text(many_shapes(1000)).size(), 5'000'000u); }
 
 TEST(HtmlReport, AnEmptyModelIsAPage) {

@@ -181,6 +181,17 @@ TEST_F(HttpServerTest, NoHeaderComesTwice) {
   }
 }
 
+TEST_F(HttpServerTest, EveryAnswerTellsTheBrowserToTrustNobodyElse) {
+  for (const char* start : {"GET /a", "GET /absent", "PUT /a", "GET /fails", "get /a"}) {
+    const std::string got = Client(server_.port()).ask(std::string(start) + " HTTP/1.1\r\nHost: h\r\n\r\n");
+    for (const char* header :
+         {"Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+          "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'\r\n",
+          "X-Content-Type-Options: nosniff\r\n", "X-Frame-Options: DENY\r\n", "Referrer-Policy: no-referrer\r\n"})
+      EXPECT_THAT(got, HasSubstr(header)) << start;
+  }
+}
+
 TEST_F(HttpServerTest, ALongOrSlowRequestIsGivenUp) {
   const Client large(server_.port());
   large.send("GET / HTTP/1.1\r\nHost: h\r\nX: " + std::string(2000, 'x') + "\r\n\r\n");

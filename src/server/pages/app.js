@@ -24,7 +24,13 @@ async function data(path, values) {
   return body;
 }
 
-const number = (value, digits) => Number(value).toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+const formats = new Map();  // By the number of digits: making one takes longer than a hundred uses of it.
+
+function number(value, digits) {
+  if (!formats.has(digits)) formats.set(digits, new Intl.NumberFormat("en", { minimumFractionDigits: digits, maximumFractionDigits: digits }));
+  return formats.get(digits).format(Number(value));
+}
+
 const time = (ms) => (ms ? new Date(ms).toISOString().slice(0, 19).replace("T", " ") : "unknown");
 const micros = (us) => (us ? number(us, us < 100 ? 2 : 0) : "–");
 const link = (page, values, text) => element("a", { href: `/pages/${page}?${new URLSearchParams(values)}` }, text);
@@ -82,7 +88,7 @@ function chart(text, options) {
     axis.ticks = { color: quiet, ...axis.ticks };
     axis.title = { display: true, color: quiet, ...axis.title };
   }
-  charts.waiting.push(() => new Chart(canvas, { ...options, options: {
+  charts.waiting.push(() => canvas.isConnected && new Chart(canvas, { ...options, options: {
     animation: false, maintainAspectRatio: false, plugins: { legend: { labels: { color: quiet } } }, ...options.options } }));
   return box;
 }
@@ -127,17 +133,26 @@ const resultColumns = [
   { name: "winner", wide: true, cell: (row) => element("code", {}, row.winner) },
 ];
 
+/** Shows another question about the page in its place: loading the page again takes longer than the answer. */
+function ask(question) {
+  history.pushState(null, "", `?${new URLSearchParams(Object.entries(question).filter(([, value]) => value))}`);
+  return show();
+}
+
+/** Takes the keyboard out of a form that was sent, because a page in whose form somebody types is not shown anew by itself. */
+const leaveForm = () => document.getElementById("content").focus({ preventScroll: true });
+
 /** Results with filters, sorted and paged by the server. The address holds the question, so that it can be shared. */
 async function resultList(fixed) {
   const asked = { ...Object.fromEntries(new URLSearchParams(location.search)), ...fixed };
   const question = { text: asked.text, verdict: asked.verdict, run: asked.run, sort: asked.sort || "at", order: asked.order || "desc", limit: 100 };
   const lines = async (after) => { const page = await data("results", { ...question, after }); return { ...page, rows: page.results }; };
   const page = await lines();
-  const go = (changes) => { location.search = new URLSearchParams(Object.entries({ ...asked, ...changes }).filter(([, value]) => value)); };
+  const go = (changes) => ask({ ...asked, ...changes });
   const sorted = { sort: question.sort, order: question.order,
     by: (sort) => go({ sort, order: sort === question.sort && question.order === "desc" ? "asc" : "desc" }) };
   const filter = element("form", { class: "filter", role: "search", onsubmit: (event) => {
-    event.preventDefault(); const form = new FormData(event.target); go({ text: form.get("text"), verdict: form.get("verdict") }); } },
+    event.preventDefault(); const form = new FormData(event.target); leaveForm(); go({ text: form.get("text"), verdict: form.get("verdict") }); } },
     element("label", {}, "Text", element("input", { name: "text", value: asked.text || "", type: "search" })),
     element("label", {}, "Verdict", element("select", { name: "verdict" }, ...["", "faster", "tie", "baseline", "required"].map((one) =>
       element("option", { value: one, ...(one === (asked.verdict || "") ? { selected: "" } : {}) }, one || "all")))),
@@ -219,8 +234,7 @@ async function tablesPage(values) {
   const lines = async (after) => { const page = await data("tables", { ...asked, after }); return { ...page, rows: page.tables }; };
   const page = await lines();
   const filter = element("form", { class: "filter", role: "search", onsubmit: (event) => {
-    event.preventDefault(); const form = new FormData(event.target);
-    location.search = new URLSearchParams(["text", "state"].map((name) => [name, form.get(name)]).filter(([, value]) => value)); } },
+    event.preventDefault(); const form = new FormData(event.target); leaveForm(); ask({ text: form.get("text"), state: form.get("state") }); } },
     element("label", {}, "Text", element("input", { name: "text", value: asked.text || "", type: "search" })),
     element("label", {}, "The row", element("select", { name: "state" }, ...["", ...Object.keys(agreements)].map((one) =>
       element("option", { value: one, ...(one === (asked.state || "") ? { selected: "" } : {}) }, one ? agreements[one][0] : "all")))),
@@ -295,15 +309,16 @@ function focusPlace(content) {
 /** Shows the page that the address names, where it was scrolled to and with the keyboard where it was. */
 async function show() {
   const content = document.getElementById("content");
-  const page = pages[location.pathname];
+  const page = pages[location.pathname], address = location.href;
   try {
     const parts = page ? await page(new URLSearchParams(location.search)) : [element("h1", {}, "There is no such page")];
+    if (location.href !== address) return;  // Something else was asked for meanwhile.
     const goBack = focusPlace(content);
     const scrolled = [...content.querySelectorAll(".scroll")].map((box) => box.scrollLeft);
     const top = document.documentElement.scrollTop;
     for (const one of charts.drawn) one.destroy();
     content.replaceChildren(...parts);
-    charts.drawn = window.Chart ? charts.waiting.map((draw) => draw()) : [];
+    charts.drawn = window.Chart ? charts.waiting.map((draw) => draw()).filter((one) => one) : [];
     charts.waiting = [];
     content.querySelectorAll(".scroll").forEach((box, i) => { box.scrollLeft = scrolled[i] || 0; });
     document.documentElement.scrollTop = top;
@@ -322,46 +337,44 @@ async function refresh() {
   else await show();
 }
 
-/** Shows the page again when entries were committed, at most twice a second. Only a tab that is seen listens: a browser has six
-    connections to a server, for all its tabs together. `seen`: the id of the newest entry that the page may show. */
+/** The end of a channel to the events that all windows of the browser share. */
+function eventsPort() {
+  if (window.SharedWorker) return new SharedWorker("/events.js").port;
+  const channel = new MessageChannel();
+  new WindowEvents().add(channel.port1);
+  return channel.port2;
+}
+
+/** Shows the page again when entries were committed, at most twice a second. Only a window that is seen is told. `seen`: the id of the
+    newest entry that the page may show. */
 function follow(seen) {
-  const live = document.getElementById("live");
-  let events = null, waits = false, hasBeenOpen = false;
+  const live = document.getElementById("live"), port = eventsPort();
+  const isSeen = () => document.visibilityState === "visible";
+  let waits = false, shown = 0;
   const later = () => {
     if (waits) return;
     waits = true;
-    setTimeout(async () => { waits = false; await refresh(); }, 400);
+    setTimeout(async () => { waits = false; await refresh(); shown = Date.now(); }, Math.max(50, shown + 400 - Date.now()));
   };
-  const listen = () => {
-    events = new EventSource(seen ? `/events?after=${seen}` : "/events");
-    events.onopen = () => {
-      live.textContent = "live";
-      if (hasBeenOpen) later();  // The journal may have been replaced meanwhile: its ids are others.
-      hasBeenOpen = true;
-    };
-    events.onerror = () => {
-      live.textContent = "not connected";
-      if (events.readyState !== EventSource.CLOSED) return;  // A browser itself comes back when it was cut off, not when it was refused.
-      events = null;
-      setTimeout(listenIfSeen, 5000);
-    };
-    events.addEventListener("replaced", () => location.reload());
-    events.onmessage = (event) => { seen = event.lastEventId; later(); };
+  const say = () => {
+    if (!isSeen()) live.textContent = "paused";
+    port.postMessage({ isSeen: isSeen(), after: seen });
   };
-  const listenIfSeen = () => {
-    const isSeen = document.visibilityState === "visible";
-    if (isSeen && !events) listen();
-    if (isSeen || !events) return;
-    events.close();
-    events = null;
-    live.textContent = "paused";
+  port.onmessage = ({ data }) => {
+    if (data.isReplaced) location.reload();
+    if (data.state && isSeen()) live.textContent = data.state;
+    if (data.newest) seen = data.newest;
+    if (data.newest || data.isBack) later();
   };
-  document.addEventListener("visibilitychange", listenIfSeen);
-  listenIfSeen();
+  document.addEventListener("visibilitychange", () => { say(); if (isSeen()) later(); });
+  addEventListener("pagehide", () => port.postMessage({ isGone: true }));
+  addEventListener("pageshow", (event) => { if (event.persisted) say(); });
+  say();
 }
 
 for (const one of document.querySelectorAll("nav a")) if (one.pathname === location.pathname) one.setAttribute("aria-current", "page");
 document.getElementById("fresh").addEventListener("click", () => { document.getElementById("content").focus({ preventScroll: true }); show(); });
 /** The id of the newest entry that the data know; 0: unknown. */
 const newestId = () => data("state").then((state) => state.newest_id, () => 0);
+addEventListener("popstate", show);
 newestId().then((seen) => show().then(() => follow(seen)));
