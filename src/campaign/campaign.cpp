@@ -324,7 +324,8 @@ int run_campaigns(TuneOptions options) {
   if (!options.variables) options.variables = library_variables();  // The first run sets some of them.
   options.devices.ids = devices_to_tune(options);
   std::optional<CapturedLimits> captured;
-  const bool on_host = options.devices.ids.starts_with("cpu");
+  const DeviceKind* const kind = find_device_kind(options.devices.ids);
+  const bool on_host = kind != nullptr && kind->units_are_cores;
   if (!on_host && !limits.empty()) {
     print_line(stderr,
                "note: --threads limits a host; other devices keep the units that they have: " + options.devices.ids);

@@ -12,6 +12,7 @@
 #include "base/locations.h"
 #include "base/text.h"
 #include "campaign/existing_rows.h"
+#include "device/device_kind.h"
 #include "formats/csv/table.h"
 #include "formats/tune_gemm/tune_gemm.h"
 #include "report/evidence_file.h"
@@ -67,7 +68,7 @@ std::vector<std::string> surroundings(const DeviceInfo& device, std::span<const 
                                   fmt::join(variables, ", ")));
   }
   const auto online = static_cast<int64_t>(sysconf(_SC_NPROCESSORS_ONLN));
-  if (device.kind == "host" && device.num_units < online) {
+  if (units_are_cores(device) && device.num_units < online) {
     notices.push_back(fmt::format("the rows are for {}: this machine has {} cores",
                                   counted(static_cast<size_t>(device.num_units), "thread"), online));
   }

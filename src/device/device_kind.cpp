@@ -73,6 +73,11 @@ const DeviceKind* find_device_kind(std::string_view id) {
   return found == kinds.end() ? nullptr : &*found;
 }
 
+bool units_are_cores(const DeviceInfo& device) {
+  return std::ranges::any_of(
+      device_kinds(), [&](const DeviceKind& kind) { return has_name(kind, device.kind) && kind.units_are_cores; });
+}
+
 const void* kernel_image(std::span<const KernelImage> built, std::string_view kernel, std::string_view kind) {
   if (const void* const image = image_for(built, kind)) return image;
   const auto brought = device_kind(kind).kernels;

@@ -51,7 +51,8 @@ struct DeviceKind {
   double load_deadline_s = 60;  ///< Time allowed to prepare a candidate.
   double run_deadline_s = 2;    ///< Minimum time allowed for a launch.
   ReferenceRates reference{};
-  /// Whether its units are cores of the host, which references are computed on.
+  /// Whether its units are cores of the host: its kernels run on the thread that calls them and on others of the
+  /// process, whose thread limit is the number of units, and references are computed on them.
   bool units_are_cores = false;
   /// Whether compilers may run while candidates are measured: on devices that share no processor with them.
   bool compiles_beside_measuring = false;
@@ -61,6 +62,8 @@ struct DeviceKind {
   /// Kernels for references (ReferenceKernel::name), for comparison and for the fill of operands. What the kind lacks
   /// is done on the host, up to kMaxReferenceFlops.
   std::span<const KindKernel> kernels{};
+  /// Variables that its driver reads, which workers inherit. A name that ends in `_` is a prefix.
+  std::span<const std::string_view> variables{};
   /// Variable that names the devices of the kind that a process sees, and its value with which one of list() is the
   /// first and only one; an empty value: no variable says that. Workers see their device alone.
   std::string_view visibility_variable{};
@@ -85,6 +88,9 @@ void set_device_loader(void (*load)()) noexcept;
 const DeviceKind* find_device_kind(std::string_view id);
 /// Requires: a DeviceInfo of this process has this kind.
 const DeviceKind& device_kind(std::string_view name);
+/// DeviceKind::units_are_cores of a device; false for a kind that this process does not have, of a device described in
+/// a file.
+bool units_are_cores(const DeviceInfo& device);
 /// Returns the image of a kernel for a kind of device: one of the build's, else the one that the kind brings; null:
 /// there is none. Requires as device_kind().
 const void* kernel_image(std::span<const KernelImage> built, std::string_view kernel, std::string_view kind);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "device/devices.h"
 
@@ -82,6 +84,33 @@ TEST(DeviceIds, AreAllThatPrecedeTheHostAndForOneDeviceTheFirst) {
   const std::vector<std::string> fake = {"fake"};
   EXPECT_EQ(device_ids({}, fake), "fake:0");
   are_ahead_here = false;
+}
+
+TEST(DeviceIds, ANumberAloneIsOfTheFirstKindThatPrecedesTheHostAndIsHere) {
+  const auto first = std::ranges::find_if(device_kinds(), [](const DeviceKind& kind) { return kind.precedes_host; });
+  EXPECT_EQ(preferred_prefix(), first->name) << "where none is here";
+  are_ahead_here = true;
+  EXPECT_EQ(preferred_prefix(), "ahead");
+  are_ahead_here = false;
+}
+
+/// A kind whose units are cores, as a host's.
+const bool is_parts_registered = [] {
+  register_device_kind({.name = "parts",
+                        .list = [] { return std::vector<DeviceInfo>(); },
+                        .open = [](std::string_view, int64_t) { return std::unique_ptr<Device>(); },
+                        .units_are_cores = true});
+  return true;
+}();
+
+TEST(DeviceKinds, AThreadLimitIsOfThoseWhoseUnitsAreCores) {
+  ASSERT_TRUE(is_parts_registered);
+  const DeviceInfo parts{.id = "parts:0", .kind = "parts", .gfx = "p", .num_units = 8};
+  EXPECT_TRUE(units_are_cores(parts));
+  EXPECT_TRUE(units_are_cores({.kind = "host"}));
+  EXPECT_FALSE(units_are_cores({.kind = "fake"}));
+  EXPECT_FALSE(units_are_cores({.kind = "elsewhere"})) << "described in a file";
+  EXPECT_EQ(device_flags({&parts, 1}, "p/4"), "--devices parts:0 --threads 4");
 }
 
 TEST(DeviceIds, AThreadLimitAloneMeansTheHost) {

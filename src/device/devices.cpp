@@ -102,6 +102,19 @@ std::string device_id(const DeviceChoice& device, std::span<const std::string> a
   return ids.substr(0, ids.find(','));
 }
 
+std::string_view preferred_prefix() {
+  const DeviceKind* preferred = nullptr;
+  for (const DeviceKind& kind : device_kinds()) {
+    if (!kind.precedes_host) continue;
+    const bool is_here = !listing_of(kind).devices.empty();
+    if (is_here || preferred == nullptr) preferred = &kind;
+    if (is_here) break;
+  }
+  if (preferred == nullptr)
+    fail(ErrorCode::invalid_input, "this build has no kind of device that is named by its number alone, use --devices");
+  return preferred->prefix.empty() ? preferred->name : preferred->prefix;
+}
+
 void check_is_one_device(const DeviceChoice& device) {
   if (device.ids.find(',') != std::string::npos)
     fail(ErrorCode::invalid_input, "this command works on one device, got '{}'", device.ids);
@@ -112,7 +125,7 @@ DeviceInfo find_device(const DeviceChoice& device) {
   const std::string id = device_id(device);
   auto info = find_listed(id);
   if (!info) fail_unknown(id);
-  if (device.threads == 0 || info->kind != "host") return *std::move(info);
+  if (device.threads == 0 || !units_are_cores(*info)) return *std::move(info);
   return open_device(id, thread_limit(device))->info();
 }
 
@@ -134,8 +147,8 @@ std::optional<std::string> flags_of(std::span<const DeviceInfo> devices, const s
   if (found != devices.end()) return "--devices " + found->id;
   const size_t slash = key.rfind('/');
   for (const DeviceInfo& device : devices) {
-    // The units of a host are a thread limit, which a flag sets.
-    if (device.kind == "host" && slash != std::string::npos && device.gfx == key.substr(0, slash))
+    // Units that are cores are a thread limit, which a flag sets.
+    if (units_are_cores(device) && slash != std::string::npos && device.gfx == key.substr(0, slash))
       return fmt::format("--devices {} --threads {}", device.id, key.substr(slash + 1));
   }
   return std::nullopt;

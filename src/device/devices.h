@@ -35,6 +35,9 @@ std::unique_ptr<Device> open_device(std::string_view id, int64_t max_units = 0);
 std::string device_ids(const DeviceChoice& device, std::span<const std::string> architectures = {});
 /// The first of them, for a command that works on one device.
 std::string device_id(const DeviceChoice& device, std::span<const std::string> architectures = {});
+/// Prefix of the ids that a number alone stands for, as in --gpu_ids: of the first kind that precedes the host and has
+/// devices here, else of the first that precedes it in this build. Throws invalid_input when the build has none.
+std::string_view preferred_prefix();
 /// Throws invalid_input for a choice of several devices.
 void check_is_one_device(const DeviceChoice& device);
 /// Returns the description of the one device of a choice, the first default one if it names none; opens no device.

@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "device/device_kind.h"
 #include "dispatch/plans/plan_maker.h"
 #include "dispatch/plans/resolver.h"
 #include "dispatch/table_snapshot_store.h"
@@ -26,7 +27,7 @@ struct LimitedDevice {
         resolver(maker, plans, log, required),
         info(maker.device()),
         units(info.num_units),
-        captured_threads(info.kind == "host" ? static_cast<int>(units) : 0) {}
+        captured_threads(units_are_cores(info) ? static_cast<int>(units) : 0) {}
   ~LimitedDevice() { delete now.load(); }
   LimitedDevice(const LimitedDevice&) = delete;
   LimitedDevice& operator=(const LimitedDevice&) = delete;

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/locations.h"
 #include "compile/cache_limit.h"
+#include "device/device_kind.h"
 #include "device/devices.h"
 #include "dispatch/plans/attune_program.h"
 #include "dispatch/threads/read_guard.h"
@@ -32,7 +33,7 @@ PlanService::PlanService(const DispatcherOptions& options, const FamilyCodes& co
       plans_(options.max_plan_bytes, new_hazard_owner()),
       missed_(options, log) {
   const auto opened = open_device(options.device);
-  is_host_ = opened->info().kind == "host";
+  is_host_ = units_are_cores(opened->info());
   if (!is_host_) plans_.bound_device_bytes(static_cast<uint64_t>(opened->info().memory_bytes) / kMemoryPerWorkspaces);
   devices_ = std::vector<std::atomic<LimitedDevice*>>(static_cast<size_t>(opened->info().num_units) + 1);
   set_threads(options.threads);

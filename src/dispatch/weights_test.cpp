@@ -12,6 +12,8 @@
 #include "attune/dispatcher.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "device/fake/fake_device.h"
+#include "device/own_buffer.h"
 #include "testing/test_files.h"
 
 namespace attune {
@@ -106,6 +108,21 @@ TEST_F(WeightsTest, RowsOfTheirLayoutServeAtEveryStep) {
   EXPECT_EQ(fallback.match, Match::fallback);
   EXPECT_EQ(fallback.row, 0u);
   EXPECT_EQ(dispatcher().counts().missed_shapes, 1u);
+}
+
+TEST_F(WeightsTest, ArePackedFromMemoryThatTheHostCannotRead) {
+  FakeDevice device;
+  const OwnBuffer plain(device.memory(), kPlainBytes, 64);
+  device.memory().upload(plain.data(), std::as_bytes(std::span(plain_)));
+  ASSERT_EQ(device.memory().host_address(plain.data()), nullptr);
+  plain_.fill(0);  // The only weights left are the device's.
+  for (const char* layout : {kPanels, "plain"}) {
+    write(row(5, layout));
+    dispatcher().reload();
+    const Weights weights = dispatcher().pack_weights(packed_key(0), plain.data());
+    EXPECT_THAT(weights.layouts(), ElementsAre(layout));
+    EXPECT_EQ(run(weights, 5).match, Match::exact);
+  }
 }
 
 TEST_F(WeightsTest, ExplainsTheRowsOfEveryLayout) {

@@ -32,6 +32,8 @@ std::vector<Slot> slots_of(const std::vector<Claim>& claims) {
 
 }  // namespace
 
+double look_level(const ConfirmOptions& options) noexcept { return 1 - normal_cdf(options.z); }
+
 Openings::Openings(Field& field, std::vector<Slot> mix, std::vector<Slot> watched, uint32_t pairs)
     : field_(field), mix_(std::move(mix)), watched_(std::move(watched)), pairs_(pairs) {}
 
@@ -95,7 +97,7 @@ void Confirm::judge() {
 }
 
 Confirm::Result Confirm::test(const Claim& claim) const {
-  const double p = 1 - normal_cdf(options_.z), bound = std::log1p(claim.min_gain);
+  const double p = look_level(options_), bound = std::log1p(claim.min_gain);
   Result result = claim.opponents.empty() ? Result::refuted : Result::proven;
   for (const Slot opponent : claim.opponents) {
     const GroupEstimate estimate = openings_.log_ratio(opponent, claim.winner);

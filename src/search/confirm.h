@@ -11,6 +11,9 @@
 
 namespace attune {
 
+/// One-sided level of each look of a confirm.
+double look_level(const ConfirmOptions& options) noexcept;
+
 /// The next step towards a number of openings: a fresh worker, or turns; neither when they are complete.
 struct OpeningStep {
   bool needs_fresh_worker = false;

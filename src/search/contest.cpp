@@ -254,7 +254,7 @@ void Contest::State::prefer_fastest() {
 
 /// Whether the openings show that one takes longer by more than the finals' margin.
 bool Contest::State::is_slower(const Openings& openings, Slot slot, Slot than) const {
-  return openings.log_ratio(slot, than).exceeds(options.finals.margin, 1 - normal_cdf(options.confirm.z));
+  return openings.log_ratio(slot, than).exceeds(options.finals.margin, look_level(options.confirm));
 }
 
 /// A kernel may differ from itself by more from one opening to the next than within the finals, so of those in the

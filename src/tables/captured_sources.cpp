@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/locations.h"
 #include "base/text.h"
+#include "device/device_kind.h"
 #include "ops/family.h"
 #include "ops/op.h"
 
@@ -38,7 +39,7 @@ std::vector<CapturedShapes> captured_shapes(std::span<const std::string> named, 
 
 void keep_shapes_of(const DeviceInfo& device, std::vector<CapturedShapes>& captured,
                     std::vector<std::string>& notices) {
-  if (device.kind != "host") return;
+  if (!units_are_cores(device)) return;
   std::map<int64_t, size_t> others;
   for (CapturedShapes& one : captured) {
     std::erase_if(one.shapes, [&](const CalledShape& shape) {

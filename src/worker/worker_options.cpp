@@ -7,6 +7,7 @@
 #include <array>
 #include <cctype>
 #include <filesystem>
+#include <span>
 #include <string_view>
 
 #include "attune/version.h"
@@ -22,16 +23,20 @@ namespace attune {
 namespace {
 
 /// Variables that a worker inherits. A name that ends in `_` is a prefix.
-constexpr std::array<std::string_view, 24> kPassedOn = {
-    "PATH",     "LD_LIBRARY_PATH", "HOME",  "LANG",  "LC_ALL",       "XDG_",          "ATTUNE_",      "OMP_",
-    "GOMP_",    "OPENBLAS_",       "GOTO_", "BLIS_", "ONEDNN_",      "DNNL_",         "MKL_",         "KMP_",
-    "LIBXSMM_", "CUDA_",           "HIP_",  "ROCR_", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS"};
+constexpr std::array<std::string_view, 21> kPassedOn = {
+    "PATH",     "LD_LIBRARY_PATH", "HOME",          "LANG",         "LC_ALL",      "XDG_",  "ATTUNE_", "OMP_",
+    "GOMP_",    "OPENBLAS_",       "GOTO_",         "BLIS_",        "ONEDNN_",     "DNNL_", "MKL_",    "KMP_",
+    "LIBXSMM_", "ASAN_OPTIONS",    "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS"};
 
+bool is_one_of(std::string_view name, std::span<const std::string_view> variables) {
+  return std::ranges::any_of(
+      variables, [&](std::string_view one) { return one.ends_with('_') ? name.starts_with(one) : name == one; });
+}
+
+/// Those of all kinds: what a worker of one device does may depend on another's driver, as a solver's module does.
 bool is_passed_on(std::string_view name) {
-  for (const auto one : kPassedOn) {
-    if (one.ends_with('_') ? name.starts_with(one) : name == one) return true;
-  }
-  return false;
+  return is_one_of(name, kPassedOn) ||
+         std::ranges::any_of(device_kinds(), [&](const DeviceKind& kind) { return is_one_of(name, kind.variables); });
 }
 
 /// Whether the variable holds paths, which must be absolute because a worker has a folder of its own.

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/machine.h"
@@ -23,7 +24,8 @@ using testing::Not;
 using testing::Pair;
 using namespace std::string_literals;
 
-constexpr const char* kVariables[] = {"OMP_TEST_OF_OPTIONS", "SECRET_OF_OPTIONS", "ATTUNE_HOME", "LD_LIBRARY_PATH"};
+constexpr const char* kVariables[] = {"OMP_TEST_OF_OPTIONS", "SECRET_OF_OPTIONS", "ATTUNE_HOME", "LD_LIBRARY_PATH",
+                                      "HIDDEN_DRIVER_LOG",   "HIDDEN_HOME",       "HIDDEN_HOMES"};
 
 class OptionsOfWorkers : public testing::Test {
  protected:
@@ -57,6 +59,8 @@ TEST_F(OptionsOfWorkers, MakePathsAbsolute) {
   EXPECT_THAT(environment, Contains(Pair("ATTUNE_TORCH_OPERATORS", here + "/kernels/attune_torch.so")));
 }
 
+constexpr std::string_view kOfItsDriver[] = {"HIDDEN_DRIVER_", "HIDDEN_HOME"};
+
 /// A kind whose devices are made visible one by one.
 const bool is_registered = [] {
   register_device_kind(
@@ -74,6 +78,7 @@ const bool is_registered = [] {
            },
        .open = [](std::string_view, int64_t) { return std::unique_ptr<Device>(); },
        .idle_worker_bytes = uint64_t{1} << 30,
+       .variables = kOfItsDriver,
        .visibility_variable = "HIDDEN_DEVICES",
        .visible_name =
            [](std::string_view id) { return id == "hidden:7" ? std::string() : "uuid of " + std::string(id); },
@@ -87,6 +92,16 @@ TEST_F(OptionsOfWorkers, ShowTheWorkerItsDeviceAlone) {
   EXPECT_THAT(options.environment, Contains(Pair("HIDDEN_DEVICES", "uuid of hidden:2")));
   EXPECT_EQ(options.device, "hidden:0") << "the first that it sees";
   EXPECT_EQ(options.name, "hidden:2") << "of its results";
+}
+
+TEST_F(OptionsOfWorkers, PassOnWhatTheDriverOfAKindReads) {
+  for (const char* name : {"HIDDEN_DRIVER_LOG", "HIDDEN_HOME", "HIDDEN_HOMES"}) ::setenv(name, "1", 1);
+  for (const char* device : {"hidden:2", "fake:0"}) {
+    const auto environment = worker_options(device, nullptr).environment;
+    EXPECT_THAT(environment, Contains(Pair("HIDDEN_DRIVER_LOG", "1"))) << device;
+    EXPECT_THAT(environment, Contains(Pair("HIDDEN_HOME", "1"))) << device;
+    EXPECT_THAT(environment, Not(Contains(testing::Key("HIDDEN_HOMES")))) << "a whole name";
+  }
 }
 
 TEST_F(OptionsOfWorkers, PutTheWorkerOnTheCoresNearItsDevice) {

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/line_output.h"
 #include "base/text.h"
+#include "device/device_kind.h"
 #include "device/devices.h"
 #include "formats/device_info/device_info.h"
 #include "measure/contenders.h"
@@ -18,7 +19,7 @@ namespace {
 
 /// Returns the described host with fewer threads.
 DeviceInfo with_threads_of(DeviceInfo device, int64_t threads) {
-  if (threads == 0 || device.kind != "host") return device;
+  if (threads == 0 || !units_are_cores(device)) return device;
   if (threads > device.num_units)
     fail(ErrorCode::invalid_input, "--threads is above the units of the described device: {}, it has {}", threads,
          device.num_units);

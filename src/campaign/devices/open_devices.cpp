@@ -86,7 +86,8 @@ std::vector<Part> parts_of(const DeviceChoice& devices) {
   std::vector<Part> parts;
   for (const auto id : split(list, ',')) parts.push_back({std::string(trim(id)), std::string(trim(id)), {}});
   if (parts.size() == 1) {
-    if (parts.front().name == "cpu:0") parts.front().cores = close_cores(devices);
+    const DeviceKind* const kind = find_device_kind(parts.front().name);
+    if (kind != nullptr && kind->units_are_cores) parts.front().cores = close_cores(devices);
     return parts;
   }
   const auto rank = [](const Part& part) { return std::pair(part.name.size(), part.name); };  // x:2 before x:10.
@@ -180,7 +181,8 @@ std::vector<Environment> open_environments(const DeviceChoice& devices, Isolatio
   print_notes(solvers.notices());
   kernel_cache_folder(kernels);  // Before a device is opened.
   max_cache_bytes(kernels);
-  if (parts.front().name.starts_with("cpu")) check_stack();
+  if (const DeviceKind* const kind = find_device_kind(parts.front().name); kind != nullptr && kind->units_are_cores)
+    check_stack();
   const auto strays = isolation == Isolation::process ? std::make_shared<Strays>() : nullptr;
   std::vector<Environment> all;
   for (size_t i = 0; i < parts.size(); ++i) {
@@ -215,7 +217,7 @@ void say_on_standard_error(const std::string& line) { print_line(stderr, line); 
 
 void wait_for_quiet(const Environment& environment, double wait_s, const std::function<bool()>& stop,
                     const std::function<void(const std::string&)>& say) {
-  if (environment.device().kind != "host" || wait_s <= 0) return;
+  if (!units_are_cores(environment.device()) || wait_s <= 0) return;
   auto own = environment.executor->workers().processes;
   own.push_back(getpid());
   constexpr int kSilentWindows = 2;  // Windows that a quiet machine needs.

@@ -8,6 +8,7 @@
 #include "base/variable.h"
 #include "cli/flags/arguments.h"
 #include "cli/flags/value_checks.h"
+#include "device/device_kind.h"
 #include "device/stated_threads.h"
 
 namespace attune {
@@ -30,11 +31,11 @@ void add_device_info_flag(CLI::App& command, std::string& file) {
 }
 
 std::string units_text(const DeviceInfo& device) {
-  return counted(static_cast<size_t>(device.num_units), device.kind == "host" ? "thread" : "unit");
+  return counted(static_cast<size_t>(device.num_units), units_are_cores(device) ? "thread" : "unit");
 }
 
 std::string device_text(const DeviceInfo& device) {
-  return device.key() + (device.kind == "host" ? " with " + units_text(device) : "");
+  return device.key() + (units_are_cores(device) ? " with " + units_text(device) : "");
 }
 
 void check_thread_variable() {

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "cli/flags/value_checks.h"
+#include "device/devices.h"
 
 namespace attune {
 namespace {
@@ -15,8 +16,9 @@ namespace {
 constexpr int64_t kMaxGpus = 1024;  // More than any machine has.
 
 std::string devices_of(int64_t count) {
+  const std::string_view prefix = preferred_prefix();
   std::vector<std::string> ids;
-  for (int64_t i = 0; i < count; ++i) ids.push_back(fmt::format("cuda:{}", i));
+  for (int64_t i = 0; i < count; ++i) ids.push_back(fmt::format("{}:{}", prefix, i));
   return join(ids, ",");
 }
 
@@ -54,8 +56,9 @@ void add_gpu_flags(CLI::App& command, std::string& devices) {
           "--gpu_ids",
           [&command, &devices](const std::string& numbers) {
             require_alone(command, "--gpu_ids");
+            const std::string_view prefix = preferred_prefix();
             std::vector<std::string> ids;
-            for (const auto number : split(numbers, ',')) ids.push_back(fmt::format("cuda:{}", trim(number)));
+            for (const auto number : split(numbers, ',')) ids.push_back(fmt::format("{}:{}", prefix, trim(number)));
             devices = join(ids, ",");
           },
           "Numbers of GPUs: 0,2 is --devices cuda:0,cuda:2")

@@ -88,6 +88,7 @@ double CudaDevice::bandwidth_gbs(uint64_t working_set_bytes, Reading reading) {
 
 void register_cuda_devices(std::vector<DeviceKind>& kinds);
 void register_cuda_devices(std::vector<DeviceKind>& kinds) {
+  static constexpr std::string_view kVariables[] = {"CUDA_"};
   kinds.push_back({.name = "cuda",
                    .list = list_cuda_devices,
                    .open = open_cuda_device,
@@ -100,6 +101,7 @@ void register_cuda_devices(std::vector<DeviceKind>& kinds) {
                    .allocation_alignment = 256,
                    .compiles_beside_measuring = true,
                    .idle_worker_bytes = uint64_t{1} << 30,  // its context, and cuBLASLt's workspace and kernels
+                   .variables = kVariables,
                    .visibility_variable = "CUDA_VISIBLE_DEVICES",
                    .visible_name = cuda_visible_name,
                    .pci_address = cuda_pci_address,

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/mutex.h"
 #include "base/text.h"
+#include "device/device_kind.h"
 #include "dispatch/capture/capture_files.h"
 #include "dispatch/plans/attune_program.h"
 #include "formats/csv/key_cells.h"
@@ -174,7 +175,7 @@ void OnlineTuning::start(std::vector<std::string>& messages) {
   try {
     ChildCommand command;
     command.arguments = {options_.program.string(), "online", "--device", options_.device.id, "--background"};
-    if (options_.device.kind == "host")
+    if (units_are_cores(options_.device))
       command.arguments.insert(command.arguments.end(), {"--threads", std::to_string(options_.device.num_units)});
     command.environment = environment_;
     if (output >= 0) command.output = fmt::format("/proc/self/fd/{}", output);

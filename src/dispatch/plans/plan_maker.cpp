@@ -16,6 +16,7 @@
 #include "compile/compiler.h"
 #include "core/candidate.h"
 #include "device/core_binding.h"
+#include "device/device_kind.h"
 #include "dispatch/plans/library_plan.h"
 #include "dispatch/plans/stream_plan.h"
 #include "dispatch/threads/fork_guard.h"
@@ -201,8 +202,8 @@ PlanMaker::PlanResult PlanMaker::prepare(const Problem& problem, const Solver& s
   };
   run_with_pools([&] { made.plan = library.backend->prepare(problem, config, {own, prepare_part}); });
   if (!std::exchange(library.used, true)) library_was_used();
-  // A host's kernels run on the calling thread, which has a workspace for all plans.
-  if (device().kind != "host") made.plan = stream_plan(std::move(made.plan), *device_, graph_holds_, workspaces_);
+  // Kernels on cores run on the calling thread, which has a workspace for all plans.
+  if (!units_are_cores(device())) made.plan = stream_plan(std::move(made.plan), *device_, graph_holds_, workspaces_);
   if (has_pool) made.plan = library_plan(std::move(made.plan));
   if (!made.plan->traits().reentrant) made.plan = std::make_unique<SerialPlan>(std::move(made.plan));
   return made;

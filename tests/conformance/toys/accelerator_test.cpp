@@ -106,6 +106,19 @@ TEST_F(AcceleratorTest, RowsServeOperandsInItsMemory) {
   }
 }
 
+TEST_F(AcceleratorTest, WeightsThatNoneOfItsSolversReadsPackedAreRefusedInASentence) {
+  const DeviceCall call(device_.memory(), 8, 32, 64);
+  const std::array<const void*, 1> plain = {call.operands()[1]};
+  std::string said;
+  try {
+    dispatcher_.pack_weights(key(32), plain);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::unavailable);
+    said = error.what();
+  }
+  EXPECT_THAT(said, testing::StartsWith("no solver on this machine supports packed weights: gemm_a16w16 m=1 n=32"));
+}
+
 TEST_F(AcceleratorTest, AKindThatCannotListItsDevicesCostsNobodyElseTheirs) {
   EXPECT_THAT(device_notices(), testing::ElementsAre("devices of the kind 'gone' are left out, its driver is gone"));
   std::vector<std::string> ids;
@@ -148,6 +161,16 @@ class SharedOperandsTest : public testing::Test {
   Registry solvers_;
   LocalExecutor executor_;
 };
+
+TEST_F(SharedOperandsTest, AsManyProblemsAreOpenAsItsKindSays) {
+  ASSERT_EQ(accelerator_kind().max_open_problems, 3u) << "more than the least";
+  const auto is_busy = [&](ProblemId id) {
+    return open(executor_, {id, Problem::parse("gemm_a16w16 m=4 n=13 k=24 dtype=fp32"), Protocol{}}).busy;
+  };
+  EXPECT_FALSE(is_busy(2));
+  EXPECT_FALSE(is_busy(3));
+  EXPECT_TRUE(is_busy(4));
+}
 
 TEST_F(SharedOperandsTest, NoSampleOfAScheduleCountsInWhichTheyWereChanged) {
   admit(1, "fault=0;tile=1");
