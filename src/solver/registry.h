@@ -58,7 +58,7 @@ void register_solver(std::unique_ptr<Solver> solver);
 
 /// Interface version that a module must report: `extern "C" int attune_solver_interface()`. A module with another
 /// version is unavailable with that reason, instead of crashing.
-inline constexpr int kSolverInterface = 13;
+inline constexpr int kSolverInterface = 14;
 
 /// Returns the registry. Defined by the generated list (cmake/AttuneSolver.cmake): link attune_solvers. The first call
 /// sets the load variables and opens every module (in an application neither, see Registry), and calls every linked-in
