@@ -31,6 +31,8 @@ std::span<const DeviceKind> fix_kinds() {
   if (const auto load = device_loader.load()) load();
   KindList& list = KindList::get();
   const Lock lock(list.mutex);
+  // Who asks one kind after another opens no driver while another kind has the answer.
+  std::ranges::stable_partition(list.kinds, [](const DeviceKind& kind) { return !kind.precedes_host; });
   list.is_fixed = true;  // Callers keep references.
   return list.kinds;
 }

@@ -13,7 +13,7 @@
 namespace attune {
 
 /// A solver of a fake device whose configs `us=5`, `us=9` … need a kernel each and take so many µs. The script that
-/// compiles one runs in the test's ScriptCompiler; one whose script is empty needs no kernel.
+/// compiles one runs in the test's ScriptCompiler, for each problem; one whose script is empty needs no kernel.
 class CompiledSolver final : public Solver {
  public:
   using Script = std::function<std::string(const Config&)>;
@@ -27,10 +27,11 @@ class CompiledSolver final : public Solver {
   std::string_view version() const override { return "1"; }
   std::string_view title() const override { return "for this test"; }
   Support supports(const Problem&, const DeviceInfo&) const override { return {}; }
-  std::vector<CompileTask> compile_tasks(const Problem&, const Config& config, const DeviceInfo&) const override {
+  std::vector<CompileTask> compile_tasks(const Problem& problem, const Config& config,
+                                         const DeviceInfo&) const override {
     const std::string source = script_(config);
     if (source.empty()) return {};
-    return {{"script", source, "fake", {"--fast"}, {}}};
+    return {{"script", source + " # " + problem.key(), "fake", {"--fast"}, {}}};
   }
   std::unique_ptr<Backend> open(Device& device) const override {
     return std::make_unique<CompiledBackend>(*this, dynamic_cast<FakeDevice&>(device));

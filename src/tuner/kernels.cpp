@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tuner/kernels.h"
 
+#include <poll.h>
+
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -61,6 +63,12 @@ void Kernels::collect(Milliseconds timeout) {
       results_.insert_or_assign(recipe, std::move(one));
     }
   });
+}
+
+void Kernels::await(Milliseconds timeout) {
+  pollfd ended{descriptor(), POLLIN, 0};
+  ::poll(&ended, 1, static_cast<int>(timeout.count()));  // A signal ends it early, which the caller's next call mends.
+  serve();
 }
 
 bool Kernels::are_needed(std::span<const Request> requests) const {

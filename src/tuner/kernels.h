@@ -69,6 +69,8 @@ class Kernels {
   int descriptor() const noexcept { return pool_.descriptor(); }
   /// Takes what compilers have done and starts those that wait for a place. Throws like build().
   void serve() { collect(Milliseconds(0)); }
+  /// Serves the compilers once one has ended, or when the time has passed. Throws like build().
+  void await(Milliseconds timeout);
   /// Whether one of the candidates needs a compiled kernel.
   bool are_needed(std::span<const Request> requests) const;
   /// Whether build() would wait for none of them. Serves the compilers. Throws like build().

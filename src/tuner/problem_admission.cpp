@@ -56,6 +56,17 @@ bool ProblemRun::waits_for_compiler() {
   return !awaited_.empty();
 }
 
+void ProblemRun::await_compilers() {
+  constexpr Milliseconds kAsk{200};
+  append({});
+  context_.observer.compiling(item_.problem, asked_.size());
+  const double began_s = context_.clock.now_s();
+  context_.kernels->await(kAsk);
+  const double waited_s = context_.clock.now_s() - began_s;
+  context_.compiling_s += waited_s;
+  result_.seconds += waited_s;
+}
+
 AdmitAnswer ProblemRun::verify(const Candidate& candidate, Slot slot, Kernels::BuildResult built, bool known) {
   if (!built.outcome.ok()) return {.slot = slot, .verified = std::move(built.outcome)};
   const double began_s = context_.clock.now_s();
@@ -204,22 +215,19 @@ void ProblemRun::admit_untuned() {
 }
 
 /// Lets those join that the contest has asked for, up to one whose kernel is still being compiled: the next step goes
-/// on with it, so that what is done does not depend on when compilers end. A step that others do not go before waits
-/// for the kernel of its first one.
+/// on with it, so that what is done does not depend on when compilers end.
 void ProblemRun::admit_more() {
   const auto is_asking = [this] { return asking_ == Asking::yes || asking_ == Asking::idle; };
   auto& [max_count, num_joined] = *joining_;
-  bool must_go_on = !awaited_.empty();
   while (is_asking() && num_joined < max_count && ask_more(max_count - num_joined)) {
     if (context_.must_stop()) return;
     const Candidate candidate = asked_.front().candidate;
     const bool is_new = !tried_.contains(candidate.name());
     if (is_new && !fits(until_decision_s(candidate))) stop_asking();
     if (!is_asking()) break;
-    if (is_new && !must_go_on && awaits_kernels(asked_.front().recipes)) return;
+    if (is_new && awaits_kernels(asked_.front().recipes)) return;
     asked_.pop_front();
     if (!is_new) continue;
-    must_go_on = false;
     tell_progress();
     // A candidate that was slower than another may still be the one that is wanted.
     if (EntrantFacts* entrant = admit(candidate, is_given(candidate))) {

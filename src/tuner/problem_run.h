@@ -49,6 +49,8 @@ class ProblemRun {
   void step();
   /// True if the next step() begins with waiting for a compiler, so that other problems should go on first.
   bool waits_for_compiler();
+  /// Waits until a compiler ends, of whatever problem, for at most a fifth of a second. Requires: waits_for_compiler().
+  void await_compilers();
   /// True if it can continue in another worker only than that of its last samples: with renew_worker(), or when the
   /// worker is replaced for another problem.
   bool needs_fresh_worker() const noexcept { return needs_fresh_worker_ && !sampler_.has_fresh_worker(); }

@@ -69,8 +69,8 @@ class DeviceRun {
         step(*ready);
       else if (num_open() < max_open_ && (begin_part() || (ended.empty() && begin_next())))
         continue;
-      else if (Active* compiling = next_ready(Compilers::waited_for))
-        step(*compiling);
+      else if (Active* compiling = next_compiling())
+        await_compilers(*compiling);
       else if (Active* waiting = next_without_worker())
         renew_worker(*waiting);
       else
@@ -105,14 +105,22 @@ class DeviceRun {
     return context_.options.budget_s > 0 ? began_s_ + context_.options.budget_s - context_.clock.now_s() : kForever;
   }
 
-  enum class Compilers : uint8_t { not_waited_for, waited_for };
+  /// The oldest active run that has work in the present worker now; null if all wait.
+  Active* next_ready() {
+    return first_of([](ProblemRun& run) { return !run.waits_for_compiler(); });
+  }
 
-  /// The oldest active run that has work in the present worker; null if all wait.
-  Active* next_ready(Compilers compilers = Compilers::not_waited_for) {
+  /// The oldest active run that could go on if its kernels were there; null if none waits for a compiler alone.
+  Active* next_compiling() {
+    return first_of([](ProblemRun& run) { return run.waits_for_compiler(); });
+  }
+
+  template <typename Condition>
+  Active* first_of(const Condition& condition) {
     const double now_s = context_.clock.now_s();
     for (Active& one : active_) {
       if (one.run->ready_at_s() > now_s || one.run->needs_fresh_worker() || one.run->next_part() != nullptr) continue;
-      if (compilers == Compilers::waited_for || !one.run->waits_for_compiler()) return &one;
+      if (condition(*one.run)) return &one;
     }
     return nullptr;
   }
@@ -135,6 +143,11 @@ class DeviceRun {
     const auto is_ahead = [](const Active& one) { return one.run->state() <= ProblemRun::State::admitting; };
     return std::none_of(active_.begin(), active_.end(), is_ahead) &&
            static_cast<double>(source_.remaining().num_waiting) >= num_devices_;
+  }
+
+  void await_compilers(Active& active) {
+    active.run->await_compilers();
+    hold_to_budget(active);
   }
 
   void renew_worker(Active& active) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // How busy a device is kept whose kernels are compiled beside measuring, not a test: attune_compile_pipeline [--jobs N]
-// [--compile MS] [--spread FACTOR] [--launch US] [--kernels N] [--alternate] [--at-least PERCENT]. A fake device's
-// launches take their time, and compilers sleep. It ends with 1 if the device is less busy than --at-least.
-// docs/performance.md has the figures.
+// [--compile MS] [--spread FACTOR] [--launch US] [--kernels N] [--problems N] [--alternate] [--at-least PERCENT]. A
+// fake device's launches take their time, and compilers sleep. It ends with 1 if the device is less busy than
+// --at-least. docs/performance.md has the figures.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,8 +29,8 @@ using Work = RealTimeExecutor::Work;
 
 constexpr size_t kFirst = 30;  // The kernel from which on the device should be busy.
 
-std::map<std::string, double> settings = {{"--jobs", 4},      {"--compile", 50},  {"--spread", 1},  {"--launch", 1250},
-                                          {"--kernels", 200}, {"--alternate", 0}, {"--at-least", 0}};
+std::map<std::string, double> settings = {{"--jobs", 4},      {"--compile", 50}, {"--spread", 1},    {"--launch", 1250},
+                                          {"--kernels", 200}, {"--problems", 1}, {"--alternate", 0}, {"--at-least", 0}};
 
 /// A kernel takes `--compile` ms; one in eight takes `--spread` times as long.
 std::string script_of(const Config& config) {
@@ -85,9 +85,11 @@ int run() {
   SilentObserver observer;
   const std::atomic<bool> interrupted = false;
   const auto text = Problem::parse("gemm_a16w16 m=5 n=33 k=8 dtype=fp32");
-  WorkItem item{.problem = op_of(text).normalise(text, device.info())};
-  item.goal = Goal::short_list;
-  Tuner(executor, *journal, options, steady_clock(), &kernels).run({item}, observer, interrupted);
+  std::vector<WorkItem> items;
+  for (int64_t i = 0; i < static_cast<int64_t>(settings["--problems"]); ++i)
+    items.push_back({.problem = op_of(text).normalise(text.with("m", std::to_string(5 + i)), device.info()),
+                     .goal = Goal::short_list});
+  Tuner(executor, *journal, options, steady_clock(), &kernels).run(items, observer, interrupted);
   return print_busy(executor.work()) >= settings["--at-least"] ? 0 : 1;
 }
 
@@ -99,7 +101,7 @@ int main(int argc, char** argv) {
     if (setting == settings.end() || (setting->first != "--alternate" && i + 1 == argc)) {
       fmt::print(stderr,
                  "usage: attune_compile_pipeline [--jobs N] [--compile MS] [--spread FACTOR] [--launch US] "
-                 "[--kernels N] [--alternate] [--at-least PERCENT]\n");
+                 "[--kernels N] [--problems N] [--alternate] [--at-least PERCENT]\n");
       return 2;
     }
     setting->second = setting->first == "--alternate" ? 1 : std::strtod(argv[++i], nullptr);
