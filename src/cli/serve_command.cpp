@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/line_output.h"
 #include "base/locations.h"
+#include "base/text.h"
 #include "base/trusted_path.h"
 #include "campaign/interrupt.h"
 #include "cli/command.h"
@@ -24,8 +25,8 @@ namespace attune {
 namespace {
 
 struct ServeOptions {
-  std::string journal, listen = "127.0.0.1:8080", token_file;
-  std::vector<std::string> allow_hosts, tables;
+  std::string listen = "127.0.0.1:8080", token_file;
+  std::vector<std::string> allow_hosts, tables, journals;
 };
 
 /// Opens the server's module. Throws unavailable with the loader's reason.
@@ -51,7 +52,13 @@ ServeEntry* server_entry() {
 int run_serve(const ServeOptions& options) {
   KeptSummaries tables(options.tables);
   if (!options.tables.empty()) static_cast<void>(tables.rows());  // Refuses wrong ones.
-  const ServerSettings settings{.journal = journal_file(options.journal),
+  std::vector<std::filesystem::path> journals;
+  for (const std::string& one : options.journals) journals.push_back(journal_file(one));
+  if (journals.empty()) journals.push_back(journal_file(""));
+  std::vector<std::string> numbered;  // Pages and metrics have a journal's number.
+  for (const auto& one : journals)
+    numbered.push_back(journals.size() == 1 ? one.string() : fmt::format("{}: {}", numbered.size() + 1, one.string()));
+  const ServerSettings settings{.journals = std::move(journals),
                                 .listen = options.listen,
                                 .token_file = options.token_file,
                                 .allow_hosts = options.allow_hosts,
@@ -60,7 +67,7 @@ int run_serve(const ServeOptions& options) {
   const InterruptHandler interrupts;
   serve_entry(settings, interrupt_flag(), [&](const ServedAt& where) {
     if (!where.note.empty()) print_notes(std::vector{where.note});
-    print_line(stdout, fmt::format("{} shows {}; end with Ctrl-C", where.place, settings.journal.string()));
+    print_line(stdout, fmt::format("{} shows {}; end with Ctrl-C", where.place, join(numbered, ", ")));
     std::fflush(stdout);
   });
   return 0;
@@ -68,7 +75,8 @@ int run_serve(const ServeOptions& options) {
 
 void add_serve_flags(CLI::App& command, Action& chosen) {
   auto options = std::make_shared<ServeOptions>();
-  command.add_option("--journal", options->journal, "Journal file; default: see `attune paths`");
+  command.add_option("--journal", options->journals,
+                     "Journal file; of several each is at /journals/NUMBER/ too. Default: see `attune paths`");
   command.add_option("--listen", options->listen, "Address and port; port 0: one that is free")->capture_default_str();
   command.add_option("--token-file", options->token_file,
                      "File (mode 0600) with the token that clients must bring; required for an address that other "

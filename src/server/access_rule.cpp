@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "server/journal_path.h"
 
 namespace attune {
 namespace {
@@ -88,7 +89,8 @@ std::optional<HttpAnswer> AccessRule::refusal(const HttpRequest& request) const 
                       .body = "this server has another name; name it by --allow-host if this one is right\n"};
   const bool is_open = request.path == kLoginPath || request.path == "/style.css" || request.path == "/healthz";
   if (!token_ || is_open || has_token(request)) return std::nullopt;
-  const bool is_page = request.path == "/" || request.path.starts_with("/pages/");
+  const std::string_view path = parse_journal_path(request.path).path;
+  const bool is_page = path == "/" || path.starts_with("/pages/");
   if (is_page) return HttpAnswer{.status = 303, .body = "log in\n", .headers = {{"Location", kLoginPath}}};
   return HttpAnswer{.status = 401,
                     .body = "this server wants its token: Authorization: Bearer …\n",

@@ -211,6 +211,7 @@ ordered_json answer_schemas() {
                       {"properties", {{"id", count()}, {"run", count()}, {"at", nullable(text())}, {"cut", count()}}},
                       {"required", {"id", "run"}}})},
                {"next", count_or_null()}})},
+      {"Journals", object({{"journals", list(object({{"number", count()}, {"name", text()}, {"pages", text()}}))}})},
       {"Document", {{"type", "object"}, {"required", {"openapi", "paths", "components"}}}},
       {"Error", object({{"error", text()}})}};
 }

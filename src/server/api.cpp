@@ -145,6 +145,7 @@ std::span<const ApiRoute> Api::routes() {
        {{"after", "integer", "only entries with a larger id: the `next` of the page before"},
         {"run", "integer", "only those of a run"},
         kLimit}},
+      {"/api/v1/journals", "Journals", "The server's journals, and where the pages and data of each begin", {}},
       {"/api/v1/openapi.json", "Document", "This description, OpenAPI 3", {}},
   };
   return routes;
@@ -153,9 +154,11 @@ std::span<const ApiRoute> Api::routes() {
 HttpAnswer Api::answer_route(std::string_view path, const HttpRequest& request) {
   using Answer = HttpAnswer (Api::*)(const HttpRequest&);
   static const std::map<std::string_view, Answer> answers = {
-      {"/api/v1/state", &Api::state},           {"/api/v1/runs", &Api::runs},       {"/api/v1/results", &Api::results},
-      {"/api/v1/problem", &Api::problem},       {"/api/v1/devices", &Api::devices}, {"/api/v1/entries", &Api::entries},
-      {"/api/v1/quarantine", &Api::quarantine}, {"/api/v1/bans", &Api::bans},       {"/api/v1/tables", &Api::tables},
+      {"/api/v1/state", &Api::state},           {"/api/v1/runs", &Api::runs},
+      {"/api/v1/results", &Api::results},       {"/api/v1/problem", &Api::problem},
+      {"/api/v1/devices", &Api::devices},       {"/api/v1/entries", &Api::entries},
+      {"/api/v1/quarantine", &Api::quarantine}, {"/api/v1/bans", &Api::bans},
+      {"/api/v1/tables", &Api::tables},         {"/api/v1/journals", &Api::journals},
       {"/api/v1/openapi.json", &Api::openapi}};
   return (this->*answers.at(path))(request);
 }
@@ -353,6 +356,13 @@ HttpAnswer Api::entries(const HttpRequest& request) {
   });
   return json_text_answer(
       fmt::format(R"({{"entries":[{}],"next":{}}})", lines, has_more ? std::to_string(query.after) : "null"));
+}
+
+HttpAnswer Api::journals(const HttpRequest&) {
+  ordered_json list = ordered_json::array();
+  for (size_t i = 0; i < names_.size(); ++i)
+    list.push_back({{"number", i + 1}, {"name", names_[i]}, {"pages", fmt::format("/journals/{}/", i + 1)}});
+  return json_answer({{"journals", std::move(list)}});
 }
 
 HttpAnswer Api::openapi(const HttpRequest&) { return json_answer(openapi_document(routes())); }

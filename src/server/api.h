@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "server/api_route.h"
 #include "server/http/http_message.h"
@@ -17,9 +19,10 @@ class Api {
  public:
   static std::span<const ApiRoute> routes();
 
-  /// `watch` must outlive the object.
-  Api(const std::filesystem::path& journal, const JournalWatch& watch, ReadRows read_rows)
-      : journal_(journal), watch_(watch), tables_(std::move(read_rows)) {}
+  /// `names`: of the files of all journals of the server. All but `journal` must outlive the object.
+  Api(const std::filesystem::path& journal, const std::vector<std::string>& names, const JournalWatch& watch,
+      TableReader& tables)
+      : journal_(journal), names_(names), watch_(watch), tables_(tables) {}
 
   /// Nothing for a path that is none of routes(). A wrong parameter is answered with 400, a journal that cannot be read
   /// with 503, both with a sentence.
@@ -36,11 +39,13 @@ class Api {
   HttpAnswer quarantine(const HttpRequest& request);
   HttpAnswer bans(const HttpRequest& request);
   HttpAnswer entries(const HttpRequest& request);
+  HttpAnswer journals(const HttpRequest& request);
   HttpAnswer openapi(const HttpRequest& request);
 
   ServedJournal journal_;
+  const std::vector<std::string>& names_;
   const JournalWatch& watch_;
-  TableReader tables_;
+  TableReader& tables_;
 };
 
 }  // namespace attune

@@ -45,13 +45,18 @@ ordered_json openapi_document(std::span<const ApiRoute> routes) {
                                                {"304", {{"description", "unchanged since the ETag that was sent"}}},
                                                {"400", answer_json("a parameter is wrong", "Error")},
                                                {"401", {{"description", "the token is missing or wrong"}}},
-                                               {"404", answer_json("no such problem", "Error")},
+                                               {"404", answer_json("no such problem or journal", "Error")},
                                                {"421", {{"description", "the Host header names another server"}}},
                                                {"503", answer_json("the journal cannot be read now", "Error")}}}};
   }
   return {
       {"openapi", "3.0.3"},
-      {"info", {{"title", "Attune"}, {"version", "1"}, {"description", "Read-only data of a tuning journal."}}},
+      {"info",
+       {{"title", "Attune"},
+        {"version", "1"},
+        {"description",
+         "Read-only data of tuning journals: of the first one, and of each under /journals/{number} as well, as in "
+         "/journals/2/api/v1/runs."}}},
       {"paths", std::move(paths)},
       {"components",
        {{"schemas", answer_schemas()}, {"securitySchemes", {{"token", {{"type", "http"}, {"scheme", "bearer"}}}}}}}};

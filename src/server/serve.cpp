@@ -6,8 +6,10 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <system_error>
 #include <thread>
 
+#include "base/error.h"
 #include "base/text.h"
 #include "server/http/http_server.h"
 #include "server/site.h"
@@ -25,6 +27,20 @@ ServedAt served_at(const ListenAddress& address, const std::vector<std::string>&
                                       join(names, " or "))};
 }
 
+/// Bad input now is no page that says so later.
+void check_journals(const std::vector<std::filesystem::path>& journals) {
+  if (journals.size() > kMaxJournals)
+    fail(ErrorCode::invalid_input, "a server shows at most {} journals, got {}", kMaxJournals, journals.size());
+  for (size_t i = 0; i < journals.size(); ++i) {
+    static_cast<void>(open_sql_journal_read_only(journals[i]));
+    for (size_t j = 0; j < i; ++j) {
+      std::error_code gone;
+      if (std::filesystem::equivalent(journals[j], journals[i], gone))
+        fail(ErrorCode::invalid_input, "{} is given twice as a journal", journals[i].string());
+    }
+  }
+}
+
 }  // namespace
 
 void serve(const ServerSettings& settings, const std::atomic<bool>& is_over,
@@ -38,8 +54,8 @@ void serve(const ServerSettings& settings, const std::atomic<bool>& is_over,
   HttpServer server(
       address, {}, [&](const HttpRequest& request) { return site->answer(request); }, AccessRule::kLoginPath);
   address.port = server.port();
-  static_cast<void>(open_sql_journal_read_only(settings.journal));  // Bad input now is no page that says so later.
-  site = std::make_unique<Site>(settings.journal, AccessRule(address, settings.allow_hosts, std::move(token)),
+  check_journals(settings.journals);
+  site = std::make_unique<Site>(settings.journals, AccessRule(address, settings.allow_hosts, std::move(token)),
                                 settings.read_rows);
 
   std::atomic<bool> has_ended = false;

@@ -10,9 +10,12 @@
 
 namespace attune {
 
+/// The most journals of a server, each of which takes a thread.
+inline constexpr size_t kMaxJournals = 32;
+
 /// What `attune serve` was asked to do.
 struct ServerSettings {
-  std::filesystem::path journal;
+  std::vector<std::filesystem::path> journals;
   std::string listen;                ///< As parse_listen_address() reads it.
   std::filesystem::path token_file;  ///< Empty: no token.
   std::vector<std::string> allow_hosts;
@@ -25,8 +28,8 @@ struct ServedAt {
   std::string note;  ///< A sentence about the names under which it answers, if they are fewer than those that reach it.
 };
 
-/// Serves a journal until `is_over`, which it sees within 0.1 s. `is_ready` is called once, when requests are taken.
-/// Throws invalid_input for wrong settings, io when the address cannot be had, and what opening the journal throws.
+/// Serves journals until `is_over`, which it sees within 0.1 s. `is_ready` is called once, when requests are taken.
+/// Throws invalid_input for wrong settings, io when the address cannot be had, and what opening a journal throws.
 void serve(const ServerSettings& settings, const std::atomic<bool>& is_over,
            const std::function<void(const ServedAt& where)>& is_ready);
 

@@ -7,10 +7,9 @@
 #include <array>
 #include <span>
 
-#include "base/error.h"
 #include "base/hash.h"
 #include "server/embedded_file.h"
-#include "server/event_stream.h"
+#include "server/journal_path.h"
 #include "server/request_values.h"
 
 namespace attune {
@@ -51,6 +50,12 @@ HttpAnswer tagged(HttpAnswer answer, const HttpRequest& request) {
 
 }  // namespace
 
+Site::Site(const std::vector<std::filesystem::path>& journals, AccessRule access, ReadRows read_rows)
+    : access_(std::move(access)), tables_(std::move(read_rows)) {
+  for (const auto& journal : journals) names_.push_back(journal.filename().string());
+  for (const auto& journal : journals) journals_.push_back(std::make_unique<JournalSite>(journal, names_, tables_));
+}
+
 HttpAnswer Site::answer(const HttpRequest& request) {
   if (auto refusal = access_.refusal(request)) return *std::move(refusal);
   return tagged(answer_allowed(request), request);
@@ -58,23 +63,34 @@ HttpAnswer Site::answer(const HttpRequest& request) {
 
 HttpAnswer Site::answer_allowed(const HttpRequest& request) {
   if (request.path == AccessRule::kLoginPath) return access_.login(request);
-  if (request.path == "/healthz") return {.body = "ok\n"};
-  if (request.path == "/metrics")
-    return {.type = "text/plain; version=0.0.4; charset=utf-8", .body = watch_.metrics_text()};
-  if (request.path == "/events") {
-    try {
-      return event_stream(request, journal_, watch_);
-    } catch (const Error& error) {
-      return error_answer(400, error.what());
-    }
-  }
-  if (auto data = api_.answer(request)) return *std::move(data);
+  if (request.path == "/healthz") return health();
+  if (request.path == "/metrics") return metrics();
+  const JournalPath place = parse_journal_path(request.path);
+  if (place.number < 1 || place.number > journals_.size())
+    return error_answer(404, fmt::format("there is no such journal, they have the numbers 1 to {}", journals_.size()));
+  HttpRequest asked = request;
+  asked.path = place.path;
+  if (auto data = journals_[place.number - 1]->answer(asked)) return *std::move(data);
   if (!request.path.starts_with('/')) return error_answer(400, "a path begins with /");
   // Each page is the same file, which shows what its address names.
-  const bool is_page = request.path == "/" || request.path.starts_with("/pages/");
-  if (auto file = file_answer(is_page ? "index.html" : std::string_view(request.path).substr(1)))
-    return *std::move(file);
+  const bool is_page = asked.path == "/" || asked.path.starts_with("/pages/");
+  if (auto file = file_answer(is_page ? "index.html" : std::string_view(asked.path).substr(1))) return *std::move(file);
   return error_answer(404, "there is no such page");
+}
+
+HttpAnswer Site::health() const {
+  // A server of one journal is well while that is away. Of several, whoever looks at another one would not see it.
+  for (size_t i = 0; journals_.size() > 1 && i < journals_.size(); ++i) {
+    if (!journals_[i]->watch().state().failure.empty())
+      return {.status = 503, .body = fmt::format("journal {} cannot be read\n", i + 1)};  // Not why: no token is asked.
+  }
+  return {.body = "ok\n"};
+}
+
+HttpAnswer Site::metrics() const {
+  std::vector<std::vector<Metric>> journals;
+  for (const auto& one : journals_) journals.push_back(one->watch().metrics());
+  return {.type = "text/plain; version=0.0.4; charset=utf-8", .body = metrics_text(journals)};
 }
 
 }  // namespace attune

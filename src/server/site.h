@@ -1,29 +1,35 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "server/access_rule.h"
-#include "server/api.h"
 #include "server/http/http_message.h"
-#include "server/journal/journal_watch.h"
+#include "server/journal_site.h"
+#include "server/tables/table_reader.h"
 
 namespace attune {
 
-/// Everything that `attune serve` answers: pages, data, events, metrics. Thread-safe.
+/// Everything that `attune serve` answers: pages, data, events, metrics. The first journal is at `/`, each one under
+/// `/journals/<number>/` too. Thread-safe.
 class Site {
  public:
-  Site(const std::filesystem::path& journal, AccessRule access, ReadRows read_rows = nullptr)
-      : access_(std::move(access)), watch_(journal), api_(journal, watch_, std::move(read_rows)), journal_(journal) {}
+  /// `journals`: at least one.
+  Site(const std::vector<std::filesystem::path>& journals, AccessRule access, ReadRows read_rows = nullptr);
 
   HttpAnswer answer(const HttpRequest& request);
 
  private:
   HttpAnswer answer_allowed(const HttpRequest& request);
+  HttpAnswer health() const;
+  HttpAnswer metrics() const;
 
   AccessRule access_;
-  JournalWatch watch_;
-  Api api_;
-  ServedJournal journal_;  ///< Of the streams.
+  TableReader tables_;
+  std::vector<std::string> names_;  ///< Of the journals' files.
+  std::vector<std::unique_ptr<JournalSite>> journals_;
 };
 
 }  // namespace attune

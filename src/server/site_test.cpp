@@ -38,7 +38,7 @@ class SiteTest : public testing::Test, protected JournalValues {
     crashed.outcome = {Status::crashed, "signal 11 \xff <b>" + std::string(5000, 'x'), {}, std::nullopt};
     journal_->append(std::vector<Entry>{started("a=1"), record("a=1"), crashed, decision("a=1")});
   }
-  void start() { site_ = std::make_unique<Site>(file_, AccessRule({"127.0.0.1", 80}, {}, std::nullopt)); }
+  void start() { site_ = std::make_unique<Site>(std::vector{file_}, AccessRule({"127.0.0.1", 80}, {}, std::nullopt)); }
 
   HttpAnswer ask(const std::string& path, std::map<std::string, std::string> query = {}, const std::string& tag = {}) {
     return site_->answer(
@@ -223,7 +223,7 @@ TEST_F(SiteTest, ShowsTheTablesBesideTheJournal) {
                                          .use = "is taken"}},
                                .notices = {"a row is skipped"}};
   int num_read = 0;
-  site_ = std::make_unique<Site>(file_, AccessRule({"127.0.0.1", 80}, {}, std::nullopt), [&] {
+  site_ = std::make_unique<Site>(std::vector{file_}, AccessRule({"127.0.0.1", 80}, {}, std::nullopt), [&] {
     ++num_read;
     return std::make_shared<const RowSummaries>(published);
   });
@@ -419,6 +419,65 @@ TEST_F(SiteTest, MetricsCountWhatTheJournalHolds) {
   EXPECT_THAT(text, HasSubstr("attune_worker_deaths_total 1\n"));
 }
 
+class JournalsTest : public SiteTest {
+ protected:
+  JournalsTest() : other_file_(folder_.path() / "other.db"), other_(open_sql_journal(other_file_)) {
+    auto there = decision("a=2");
+    there.problem = kOther;
+    other_->append(std::vector<Entry>{there});
+    site_ = std::make_unique<Site>(std::vector{file_, other_file_}, AccessRule({"127.0.0.1", 80}, {}, std::nullopt));
+  }
+  std::string problem_at(const std::string& prefix) {
+    json page;
+    EXPECT_TRUE(becomes_true([&] {
+      page = json::parse(ask(prefix + "/api/v1/results").body);
+      return page.contains("results") && page["complete"].get<bool>() && page["found"] == 1;
+    })) << prefix;
+    return page["results"][0]["problem"];
+  }
+
+  std::filesystem::path other_file_;
+  std::unique_ptr<Journal> other_;
+};
+
+TEST_F(JournalsTest, AreServedApart) {
+  EXPECT_EQ(problem_at(""), kProblem.key());
+  EXPECT_EQ(problem_at("/journals/1"), kProblem.key());
+  EXPECT_EQ(problem_at("/journals/2"), kOther.key());
+  EXPECT_EQ(ask("/journals/2/api/v1/problem", {{"key", kOther.key()}}).status, 200);
+  EXPECT_EQ(ask("/journals/2/api/v1/problem", {{"key", kProblem.key()}}).status, 404);
+  EXPECT_EQ(ask("/journals/2/api/v1/results", {{"limit", "0"}}).status, 400);
+  EXPECT_THAT(*ask("/journals/2/events", {{"after", "0"}}).parts(), HasSubstr(kOther.key()));
+  for (const char* page : {"/journals/2", "/journals/2/", "/journals/2/pages/results"})
+    EXPECT_EQ(ask(page).body, ask("/").body) << page;
+  const json journals = data("journals")["journals"];
+  EXPECT_EQ(journals, json::parse(R"([{"number": 1, "name": "journal.db", "pages": "/journals/1/"},
+                                      {"number": 2, "name": "other.db", "pages": "/journals/2/"}])"));
+}
+
+TEST_F(JournalsTest, HaveTheirNumbersAndNoOthers) {
+  for (const char* number : {"0", "3", "33", "-1", "x", "", "1x", "18446744073709551617"}) {
+    for (const char* path : {"", "/", "/pages/results", "/api/v1/runs", "/events"})
+      EXPECT_EQ(ask(std::string("/journals/") + number + path).status, 404) << number << path;
+  }
+}
+
+TEST_F(JournalsTest, AreToldApartByMetricsAndHealth) {
+  problem_at("/journals/2");
+  const std::string text = ask("/metrics").body;
+  EXPECT_THAT(text, HasSubstr("attune_runs{journal=\"1\",state=\"open\"} 1\n"
+                              "attune_runs{journal=\"2\",state=\"open\"} 0\n"))
+      << "all samples of a name stand together";
+  EXPECT_THAT(text, HasSubstr("attune_worker_deaths_total{journal=\"1\"} 1\n"
+                              "attune_worker_deaths_total{journal=\"2\"} 0\n"));
+  EXPECT_EQ(ask("/healthz").body, "ok\n");
+  other_.reset();
+  for (const char* part : {"", "-wal", "-shm"}) std::filesystem::remove(other_file_.string() + part);
+  EXPECT_TRUE(becomes_true([&] { return ask("/healthz").status == 503; }));
+  EXPECT_EQ(ask("/healthz").body, "journal 2 cannot be read\n");
+  EXPECT_EQ(ask("/api/v1/entries").status, 200);
+}
+
 /// Says why a value does not fit a schema; an empty text if it fits. It knows the keywords of OpenAPI 3.0 that the
 /// document uses.
 std::string mismatch(const json& schema, const json& value, const json& document, const std::string& place) {
@@ -472,7 +531,7 @@ TEST_F(SiteTest, EveryAnswerIsAsTheDocumentSays) {
   journal_->append(std::vector<Entry>{endless});
   const RowSummaries published{.rows = {{.family = "gemm_a16w16", .place = "t.csv:2", .problem = "p", .device = "g/2"}},
                                .notices = {"a row is skipped"}};
-  site_ = std::make_unique<Site>(file_, AccessRule({"127.0.0.1", 80}, {}, std::nullopt),
+  site_ = std::make_unique<Site>(std::vector{file_}, AccessRule({"127.0.0.1", 80}, {}, std::nullopt),
                                  [&] { return std::make_shared<const RowSummaries>(published); });
   wait_for(2);
   const json document = data("openapi.json");

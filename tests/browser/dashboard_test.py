@@ -137,6 +137,40 @@ class Dashboard(BrowserStory):
         self.add_decisions(1, size=3000)
         tabs[1].wait_for_selector("tbody tr:nth-child(12)", timeout=5000)
 
+    def test_pages_of_several_journals_keep_to_their_own(self):
+        def tune_other(m):
+            self.put("one.csv", f"M,N,K,dtype\n{m},48,64,fp32\n")
+            self.attune("tune", "-i", "one.csv", "-o", f"o{m}.csv", "--journal", "other.db", *FAKE)
+
+        tune_other(21)
+        _, port = self.serve("--journal", str(self.home / "journal.db"), "--journal", "other.db")
+        self.url = f"http://127.0.0.1:{port}"
+        page = self.page("/")
+        page.get_by_role("navigation", name="Journals").get_by_role("link", name="2 other.db").click()
+        page.get_by_role("link", name="Results").click()
+        page.wait_for_selector("tbody tr")
+        page.wait_for_selector("#live:text-is('live')")
+        self.assertEqual(page.url, self.url + "/journals/2/pages/results")
+        self.assertEqual(page.locator("nav a[aria-current]").all_text_contents(), ["Results", "2 other.db"])
+        self.check_accessibility(page)
+        first = page.context.new_page()
+        first.goto(self.url + "/pages/results")
+        first.wait_for_selector("tbody tr:nth-child(9)")
+        first.wait_for_selector("#live:text-is('live')")
+        asked = []
+        page.on("request", lambda request: asked.append(request.url))
+        self.add_decisions(1)
+        first.wait_for_selector("tbody tr:nth-child(10)", timeout=5000)
+        time.sleep(1)
+        self.assertEqual((asked, page.locator("tbody tr").count()), ([], 1), "it is told of its own journal alone")
+        tune_other(22)
+        page.wait_for_selector("tbody tr:nth-child(2)", timeout=5000)
+        page.get_by_role("link", name="m=22").click()
+        page.wait_for_selector("h1:has-text('m=22')")
+        self.assertEqual(page.url.split("?")[0], self.url + "/journals/2/pages/problem")
+        self.assertEqual([url for url in asked if "/api/" in url and not url.startswith(f"{self.url}/journals/2/api/v1/")], [])
+        self.assertEqual(self.complaints, [])
+
     def test_a_browser_without_shared_workers_listens_by_itself(self):
         context = self.browser.new_context()
         context.add_init_script("delete window.SharedWorker")

@@ -271,6 +271,41 @@ class Serve(story.Story):
             taken.listen()
             self.refused("serve", "--listen", f"127.0.0.1:{taken.getsockname()[1]}", says=["cannot listen"], status=3)
 
+    def test_several_journals_are_served_apart(self):
+        self.put("more.csv", "M,N,K,dtype\n4,64,64,fp32\n")
+        self.tune("-i", "more.csv", "-o", "other.csv", "--journal", "other.db")
+        _, alone = self.serve()
+        _, port = self.serve("--journal", str(self.home / "journal.db"), "--journal", "other.db")
+        for one in (alone, port):
+            self.wait_until_read(one)
+        self.assertEqual(self.get(port, "/api/v1/results")[2], self.get(alone, "/api/v1/results")[2])
+        self.assertEqual(self.get(port, "/journals/1/api/v1/results")[2], self.get(alone, "/api/v1/results")[2])
+        end = time.monotonic() + 10
+        while len(found := json.loads(self.get(port, "/journals/2/api/v1/results")[2])["results"]) != 1:
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.02)
+        key = urllib.parse.quote(found[0]["problem"])
+        self.assertEqual([self.get(port, f"{prefix}/api/v1/problem?key={key}")[0] for prefix in ("", "/journals/2")], [404, 200])
+        self.assertEqual(self.get(port, "/journals/2/pages/results")[2], self.get(alone, "/")[2])
+        self.assertEqual([one["name"] for one in self.data(port, "journals")["journals"]], ["journal.db", "other.db"])
+        self.assertEqual(self.get(port, "/journals/3/")[0], 404)
+        self.assertIn(b'attune_launches_total{journal="2"} ', self.get(port, "/metrics")[2])
+        self.assertNotIn(b"journal=", self.get(alone, "/metrics")[2])
+
+    def test_a_token_is_that_of_all_journals(self):
+        token = self.put("token", "0123456789abcdef0123\n")
+        os.chmod(token, 0o600)
+        _, port = self.serve("--token-file", str(token))
+        for path, status in (("/journals/1/", 303), ("/journals/1/pages/results", 303), ("/journals/1/api/v1/runs", 401), ("/journals/1/events", 401),
+                             ("/journals/9/api/v1/runs", 401), ("/journals/1/style.css", 401)):
+            self.assertEqual(self.get(port, path)[0], status, path)
+
+    def test_the_same_journal_twice_and_too_many_are_refused(self):
+        same = ("--journal", str(self.home / "journal.db"), f"{self.home}/../{self.home.name}/journal.db")
+        self.refused("serve", *same, "--listen", "127.0.0.1:0", says=["/journal.db is given twice"])
+        many = [f"--journal=j{i}.db" for i in range(33)]
+        self.refused("serve", *many, "--listen", "127.0.0.1:0", says=["at most 32 journals, got 33"])
+
     def test_events_come_as_entries_are_committed(self):
         _, port = self.serve()
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)

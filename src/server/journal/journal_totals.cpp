@@ -29,9 +29,8 @@ std::string label(std::string_view value) {
   return text;
 }
 
-std::string heading(const char* name, const char* type, const char* help) {
-  return fmt::format("# HELP {0} {1}\n# TYPE {0} {2}\n", name, help, type);
-}
+/// Of a metric without labels.
+std::vector<std::pair<std::string, std::string>> one_sample(auto value) { return {{"", fmt::format("{}", value)}}; }
 
 }  // namespace
 
@@ -49,30 +48,27 @@ void JournalTotals::add(const Decision& decision) {
   best_ratio_ = std::max(best_ratio_, decision.comparison.ratio);
 }
 
-std::string JournalTotals::metrics_text(uint64_t journal_bytes) const {
-  std::string text = heading("attune_runs", "gauge", "Runs by how they ended; open: they have no end, or were killed.");
+std::vector<Metric> JournalTotals::metrics(uint64_t journal_bytes) const {
+  std::vector<std::pair<std::string, std::string>> runs, problems, candidates;
   uint64_t num_ended = 0;
   for (const auto& [ending, count] : endings_) {
-    text += fmt::format("attune_runs{{state=\"{}\"}} {}\n", label(ending), count);
+    runs.emplace_back(fmt::format("state=\"{}\"", label(ending)), fmt::to_string(count));
     num_ended += count;
   }
-  text += fmt::format("attune_runs{{state=\"open\"}} {}\n", num_runs_ - std::min(num_runs_, num_ended));
-  text += heading("attune_problems_total", "counter", "Decided problems by verdict.");
+  runs.emplace_back("state=\"open\"", fmt::to_string(num_runs_ - std::min(num_runs_, num_ended)));
   for (const auto& [verdict, count] : problems_)
-    text += fmt::format("attune_problems_total{{ending=\"{}\"}} {}\n", label(verdict), count);
-  text += heading("attune_candidates_total", "counter", "Verified candidates by outcome and solver.");
+    problems.emplace_back(fmt::format("ending=\"{}\"", label(verdict)), fmt::to_string(count));
   for (const auto& [key, count] : candidates_)
-    text += fmt::format("attune_candidates_total{{status=\"{}\",solver=\"{}\"}} {}\n", label(key.first),
-                        label(key.second), count);
-  text += heading("attune_best_ratio", "gauge", "Largest speed of a winner over its default.") +
-          fmt::format("attune_best_ratio {}\n", best_ratio_);
-  text += heading("attune_worker_deaths_total", "counter", "Candidates that ended their worker or its deadline.") +
-          fmt::format("attune_worker_deaths_total {}\n", num_deaths_);
-  text += heading("attune_launches_total", "counter", "Launches for decided problems.") +
-          fmt::format("attune_launches_total {}\n", num_launches_);
-  text += heading("attune_journal_bytes", "gauge", "Size of the journal's file.") +
-          fmt::format("attune_journal_bytes {}\n", journal_bytes);
-  return text;
+    candidates.emplace_back(fmt::format("status=\"{}\",solver=\"{}\"", label(key.first), label(key.second)),
+                            fmt::to_string(count));
+  return {{"attune_runs", "gauge", "Runs by how they ended; open: they have no end, or were killed.", std::move(runs)},
+          {"attune_problems_total", "counter", "Decided problems by verdict.", std::move(problems)},
+          {"attune_candidates_total", "counter", "Verified candidates by outcome and solver.", std::move(candidates)},
+          {"attune_best_ratio", "gauge", "Largest speed of a winner over its default.", one_sample(best_ratio_)},
+          {"attune_worker_deaths_total", "counter", "Candidates that ended their worker or its deadline.",
+           one_sample(num_deaths_)},
+          {"attune_launches_total", "counter", "Launches for decided problems.", one_sample(num_launches_)},
+          {"attune_journal_bytes", "gauge", "Size of the journal's file.", one_sample(journal_bytes)}};
 }
 
 }  // namespace attune

@@ -4,7 +4,9 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "server/journal/metric.h"
 #include "store/journal.h"
 
 namespace attune {
@@ -15,9 +17,8 @@ class JournalTotals {
   void add(const EntryHeading& heading);
   void add(const Decision& decision);
 
-  /// The Prometheus text format, version 0.0.4 (https://prometheus.io/docs/instrumenting/exposition_formats/). Names
-  /// and labels are an interface: docs/serve.md. `journal_bytes`: size of the file.
-  std::string metrics_text(uint64_t journal_bytes) const;
+  /// Names and labels are an interface: docs/serve.md. `journal_bytes`: size of the file.
+  std::vector<Metric> metrics(uint64_t journal_bytes) const;
 
  private:
   /// Verified candidates, by status and solver.

@@ -31,7 +31,7 @@ TEST(JournalTotals, CountRunsByEndingProblemsAndCandidates) {
   totals.add(record);
   record.stage = "final";
   totals.add(record);
-  const std::string text = totals.metrics_text(7);
+  const std::string text = metrics_text(std::vector<std::vector<Metric>>{totals.metrics(7)});
   EXPECT_THAT(text, HasSubstr("attune_runs{state=\"done\"} 1\nattune_runs{state=\"open\"} 2\n"));
   EXPECT_THAT(text, HasSubstr("attune_problems_total{ending=\"faster\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("attune_candidates_total{status=\"crashed\",solver=\"a\\\"b\\\\c\\n.gemm\"} 1\n"));
@@ -41,7 +41,7 @@ TEST(JournalTotals, CountRunsByEndingProblemsAndCandidates) {
 }
 
 TEST(JournalTotals, CountersAloneEndInTotalAndEachMetricIsDescribed) {
-  std::istringstream lines(JournalTotals().metrics_text(1));
+  std::istringstream lines(metrics_text(std::vector<std::vector<Metric>>{JournalTotals().metrics(1)}));
   size_t num_metrics = 0;
   for (std::string line, help; std::getline(lines, line); help = line) {
     if (!line.starts_with("# TYPE ")) continue;

@@ -104,7 +104,7 @@ std::optional<std::pair<BanChange, Stamp>> JournalWatch::made(const Ban& ban) co
   return quarantine_.made(ban);
 }
 
-std::string JournalWatch::metrics_text() const {
+std::vector<Metric> JournalWatch::metrics() const {
   uint64_t bytes = 0;
   for (const char* part : {"", "-wal"}) {
     std::error_code absent;
@@ -112,7 +112,7 @@ std::string JournalWatch::metrics_text() const {
     if (!absent) bytes += size;
   }
   const Lock lock(mutex_);
-  return totals_.metrics_text(bytes);
+  return totals_.metrics(bytes);
 }
 
 WatchState JournalWatch::wait_beyond(int64_t id, uint64_t generation, std::chrono::milliseconds most) const {

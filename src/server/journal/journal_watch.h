@@ -53,7 +53,7 @@ class JournalWatch {
   /// As QuarantineIndex::newest() and made().
   std::vector<Death> deaths(int64_t before, size_t limit) const;
   std::optional<std::pair<BanChange, Stamp>> made(const Ban& ban) const;
-  std::string metrics_text() const;
+  std::vector<Metric> metrics() const;
   /// Waits until there is an entry with a larger id, the journal is another one than `generation`, or the time is over.
   WatchState wait_beyond(int64_t id, uint64_t generation, std::chrono::milliseconds most) const;
 

@@ -2,6 +2,10 @@
 // The pages of `attune serve`: each shows what its address names, from /api/v1, and again when the journal grows.
 "use strict";
 
+/** What the addresses of a journal begin with: nothing for the first one, else `/journals/2`. */
+const prefix = (location.pathname.match(/^\/journals\/[^/]*/) || [""])[0];
+const pagePath = () => location.pathname.slice(prefix.length) || "/";
+
 /** An element with attributes and children; a text is never read as markup. */
 function element(tag, attributes, ...children) {
   const made = document.createElement(tag);
@@ -17,7 +21,7 @@ function element(tag, attributes, ...children) {
 async function data(path, values) {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(values || {})) if (value) query.set(name, value);
-  const answer = await fetch(`/api/v1/${path}?${query}`, { headers: { Accept: "application/json" } });
+  const answer = await fetch(`${prefix}/api/v1/${path}?${query}`, { headers: { Accept: "application/json" } });
   if (answer.status === 401) { location.href = "/login"; throw new Error("log in"); }
   const body = await answer.json();
   if (!answer.ok) throw new Error(body.error);
@@ -33,7 +37,7 @@ function number(value, digits) {
 
 const time = (ms) => (ms ? new Date(ms).toISOString().slice(0, 19).replace("T", " ") : "unknown");
 const micros = (us) => (us ? number(us, us < 100 ? 2 : 0) : "–");
-const link = (page, values, text) => element("a", { href: `/pages/${page}?${new URLSearchParams(values)}` }, text);
+const link = (page, values, text) => element("a", { href: `${prefix}/pages/${page}?${new URLSearchParams(values)}` }, text);
 /** A time span in words; nothing for none. */
 const span = (s) => (s < 90 ? `${number(s, 0)} s` : s < 5400 ? `${number(s / 60, 0)} min` : `${number(s / 3600, 1)} h`);
 const short = (key) => key.replace(/^(\S+) /, "$1  ");
@@ -309,7 +313,7 @@ function focusPlace(content) {
 /** Shows the page that the address names, where it was scrolled to and with the keyboard where it was. */
 async function show() {
   const content = document.getElementById("content");
-  const page = pages[location.pathname], address = location.href;
+  const page = pages[pagePath()], address = location.href;
   try {
     const parts = page ? await page(new URLSearchParams(location.search)) : [element("h1", {}, "There is no such page")];
     if (location.href !== address) return;  // Something else was asked for meanwhile.
@@ -339,9 +343,9 @@ async function refresh() {
 
 /** The end of a channel to the events that all windows of the browser share. */
 function eventsPort() {
-  if (window.SharedWorker) return new SharedWorker("/events.js").port;
+  if (window.SharedWorker) return new SharedWorker("/events.js", { name: prefix }).port;
   const channel = new MessageChannel();
-  new WindowEvents().add(channel.port1);
+  new WindowEvents(prefix).add(channel.port1);
   return channel.port2;
 }
 
@@ -372,7 +376,20 @@ function follow(seen) {
   say();
 }
 
-for (const one of document.querySelectorAll("nav a")) if (one.pathname === location.pathname) one.setAttribute("aria-current", "page");
+/** Links to the server's journals, if there are several. */
+async function showJournals() {
+  const { journals } = await data("journals");
+  if (journals.length < 2) return;
+  const current = prefix || "/journals/1";
+  document.querySelector("header").append(element("nav", { "aria-label": "Journals" }, ...journals.map((one) => element("a",
+    { href: one.pages, "aria-current": one.pages === `${current}/` ? "true" : null }, `${one.number} ${one.name}`))));
+}
+
+for (const one of document.querySelectorAll("nav a")) {
+  one.href = prefix + one.pathname;
+  if (one.pathname === prefix + pagePath()) one.setAttribute("aria-current", "page");
+}
+showJournals().catch(() => {});  // The page itself says what is wrong.
 document.getElementById("fresh").addEventListener("click", () => { document.getElementById("content").focus({ preventScroll: true }); show(); });
 /** The id of the newest entry that the data know; 0: unknown. */
 const newestId = () => data("state").then((state) => state.newest_id, () => 0);

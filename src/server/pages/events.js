@@ -5,7 +5,9 @@
 
 /** One stream, open while a window is seen, and what the windows are told of it. */
 class WindowEvents {
-  constructor() {
+  /** `prefix`: what the addresses of the journal begin with. */
+  constructor(prefix) {
+    this.address = `${prefix}/events`;
     this.windows = new Map();  // Whether it is seen, by a window's port.
     this.stream = null;
     this.newest = 0;  // The entry behind which the stream goes on; 0: none is known.
@@ -47,7 +49,7 @@ class WindowEvents {
   }
 
   listen() {
-    const stream = new EventSource(this.newest ? `/events?after=${this.newest}` : "/events");
+    const stream = new EventSource(this.newest ? `${this.address}?after=${this.newest}` : this.address);
     this.stream = stream;
     stream.onopen = () => {
       this.say("live");
@@ -73,6 +75,6 @@ class WindowEvents {
 }
 
 if (typeof SharedWorkerGlobalScope !== "undefined") {
-  const events = new WindowEvents();
+  const events = new WindowEvents(self.name);  // Each journal has a worker of its own, by its name.
   self.onconnect = (event) => events.add(event.ports[0]);
 }
