@@ -324,8 +324,7 @@ int run_campaigns(TuneOptions options) {
   if (!options.variables) options.variables = library_variables();  // The first run sets some of them.
   options.devices.ids = devices_to_tune(options);
   std::optional<CapturedLimits> captured;
-  const DeviceKind* const kind = find_device_kind(options.devices.ids);
-  const bool on_host = kind != nullptr && kind->units_are_cores;
+  const bool on_host = units_are_cores(options.devices.ids);
   if (!on_host && !limits.empty()) {
     print_line(stderr,
                "note: --threads limits a host; other devices keep the units that they have: " + options.devices.ids);

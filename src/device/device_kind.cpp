@@ -80,6 +80,11 @@ bool units_are_cores(const DeviceInfo& device) {
       device_kinds(), [&](const DeviceKind& kind) { return has_name(kind, device.kind) && kind.units_are_cores; });
 }
 
+bool units_are_cores(std::string_view id) {
+  const DeviceKind* const kind = find_device_kind(id);
+  return kind != nullptr && kind->units_are_cores;
+}
+
 const void* kernel_image(std::span<const KernelImage> built, std::string_view kernel, std::string_view kind) {
   if (const void* const image = image_for(built, kind)) return image;
   const auto brought = device_kind(kind).kernels;

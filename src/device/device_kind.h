@@ -91,6 +91,8 @@ const DeviceKind& device_kind(std::string_view name);
 /// DeviceKind::units_are_cores of a device; false for a kind that this process does not have, of a device described in
 /// a file.
 bool units_are_cores(const DeviceInfo& device);
+/// The same of an id, `cpu:0`, or of the first of several; false for an id of no kind.
+bool units_are_cores(std::string_view id);
 /// Returns the image of a kernel for a kind of device: one of the build's, else the one that the kind brings; null:
 /// there is none. Requires as device_kind().
 const void* kernel_image(std::span<const KernelImage> built, std::string_view kernel, std::string_view kind);

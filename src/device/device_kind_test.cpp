@@ -110,6 +110,10 @@ TEST(DeviceKinds, AThreadLimitIsOfThoseWhoseUnitsAreCores) {
   EXPECT_TRUE(units_are_cores({.kind = "host"}));
   EXPECT_FALSE(units_are_cores({.kind = "fake"}));
   EXPECT_FALSE(units_are_cores({.kind = "elsewhere"})) << "described in a file";
+  EXPECT_TRUE(units_are_cores("cpu:0,cpu:1"));
+  EXPECT_TRUE(units_are_cores("parts:0"));
+  EXPECT_FALSE(units_are_cores("fake:0"));
+  EXPECT_FALSE(units_are_cores(""));
   EXPECT_EQ(device_flags({&parts, 1}, "p/4"), "--devices parts:0 --threads 4");
 }
 

@@ -86,8 +86,7 @@ std::vector<Part> parts_of(const DeviceChoice& devices) {
   std::vector<Part> parts;
   for (const auto id : split(list, ',')) parts.push_back({std::string(trim(id)), std::string(trim(id)), {}});
   if (parts.size() == 1) {
-    const DeviceKind* const kind = find_device_kind(parts.front().name);
-    if (kind != nullptr && kind->units_are_cores) parts.front().cores = close_cores(devices);
+    if (units_are_cores(parts.front().name)) parts.front().cores = close_cores(devices);
     return parts;
   }
   const auto rank = [](const Part& part) { return std::pair(part.name.size(), part.name); };  // x:2 before x:10.
@@ -181,8 +180,7 @@ std::vector<Environment> open_environments(const DeviceChoice& devices, Isolatio
   print_notes(solvers.notices());
   kernel_cache_folder(kernels);  // Before a device is opened.
   max_cache_bytes(kernels);
-  if (const DeviceKind* const kind = find_device_kind(parts.front().name); kind != nullptr && kind->units_are_cores)
-    check_stack();
+  if (units_are_cores(parts.front().name)) check_stack();
   const auto strays = isolation == Isolation::process ? std::make_shared<Strays>() : nullptr;
   std::vector<Environment> all;
   for (size_t i = 0; i < parts.size(); ++i) {
