@@ -423,6 +423,7 @@ TEST_F(JournalsTest, HaveTheirNumbersAndNoOthers) {
 }
 
 TEST_F(JournalsTest, AreToldApartByMetricsAndHealth) {
+  problem_at("/journals/1");
   problem_at("/journals/2");
   const std::string text = ask("/metrics").body;
   EXPECT_THAT(text, HasSubstr("attune_runs{journal=\"1\",state=\"open\"} 1\n"
