@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <optional>
+#include <set>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -30,6 +31,7 @@
 #include "formats/csv/ban_file.h"
 #include "report/evidence_file.h"
 #include "report/result_table.h"
+#include "report/time_report.h"
 #include "tuner/interleaved.h"
 #include "tuner/problem/cost_forecast.h"
 #include "tuner/weight_configs.h"
@@ -48,7 +50,7 @@ KernelOptions kernel_options(const TuneOptions& options) {
 std::vector<Environment> open_environments_to_tune(const TuneOptions& options) {
   try {
     return open_environments(options.devices, isolation_option(options.isolation), kernel_options(options),
-                             is_interrupted);
+                             static_cast<uint32_t>(options.workers), is_interrupted);
   } catch (const Error&) {
     if (is_interrupted()) return {};
     throw;
@@ -60,10 +62,10 @@ void print_notices(const TuneInputs& inputs) {
   for (const auto& shape : inputs.skipped) print_line(stderr, fmt::format("skipped {}: {}", shape.shape, shape.reason));
 }
 
-/// Opens the journal once for each device, because each has a thread.
-std::vector<std::unique_ptr<Journal>> open_journals(const std::filesystem::path& file, size_t num_devices) {
+/// Opens the journal once for each worker, because each has a thread.
+std::vector<std::unique_ptr<Journal>> open_journals(const std::filesystem::path& file, size_t num_workers) {
   std::vector<std::unique_ptr<Journal>> journals;
-  for (size_t i = 0; i < num_devices; ++i) journals.push_back(open_sql_journal(file));
+  for (size_t i = 0; i < num_workers; ++i) journals.push_back(open_sql_journal(file));
   return journals;
 }
 
@@ -204,7 +206,13 @@ class Campaign {
       return;
     }
     if (options_.compare) print_comparison(published(), inputs_);
-    print_summary(options_, inputs_, display_, journal_file_, environments_.size());
+    print_summary(options_, inputs_, display_, journal_file_, workers());
+  }
+
+  WorkersOfRun workers() const {
+    std::set<std::string> devices;
+    for (const Environment& one : environments_) devices.insert(one.device().id);
+    return {.num_devices = devices.size(), .num_workers = environments_.size()};
   }
 
   /// Verifies a winner once more, and reports what came of it. False after an interrupt.
@@ -283,7 +291,7 @@ std::string devices_to_tune(const TuneOptions& options) {
   std::vector<std::string> each(names.begin(), names.end());
   const auto max_count = static_cast<size_t>(options.mp);
   if (max_count > each.size())
-    print_line(stderr, fmt::format("note: --mp {}: {} {}, one worker process each", max_count,
+    print_line(stderr, fmt::format("note: --mp {}: {} {}, and no other", max_count,
                                    each.size() == 1 ? "there is" : "there are", ids));
   if (max_count > 0 && max_count < each.size()) each.resize(max_count);
   return join(each, ",");

@@ -26,6 +26,9 @@ class Observers final : public TuneObserver {
   void device_lost(const DeviceInfo& device, const std::string& why) override {
     for (TuneObserver* one : all_) one->device_lost(device, why);
   }
+  void worker_lost(const DeviceInfo& device, const std::string& why) override {
+    for (TuneObserver* one : all_) one->worker_lost(device, why);
+  }
   void tick() override {
     for (TuneObserver* one : all_) one->tick();
   }

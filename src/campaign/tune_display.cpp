@@ -72,6 +72,10 @@ void TuneDisplay::device_lost(const DeviceInfo& device, const std::string& why) 
   note(fmt::format("{} was lost, the other devices take its shapes: {}", device.id, why));
 }
 
+void TuneDisplay::worker_lost(const DeviceInfo& device, const std::string& why) {
+  note(fmt::format("a worker of {} was lost, the device's others take its shapes: {}", device.id, why));
+}
+
 void TuneDisplay::note_replaced(const std::vector<Decision>& published) {
   display_.hide();
   if (!published.empty() && !options_.json)
@@ -174,7 +178,7 @@ void print_comparison(const std::vector<Decision>& decisions, const TuneInputs& 
 }
 
 void print_summary(const TuneOptions& options, const TuneInputs& inputs, const TuneDisplay& display,
-                   const std::filesystem::path& journal, size_t num_devices) {
+                   const std::filesystem::path& journal, const WorkersOfRun& workers) {
   const Summary summary = summarise(display.decisions());
   std::string where;
   for (const auto& [label, file] : {std::pair("table", inputs.table), std::pair("results", inputs.yaml),
@@ -190,7 +194,7 @@ void print_summary(const TuneOptions& options, const TuneInputs& inputs, const T
                            " tuned before, taken from the journal (--all tunes them again)");
   }
   for (const std::string& sentence : result_legend(display.decisions())) print_line(stdout, sentence);
-  if (const std::string sentence = time_sentence(display.time(), num_devices); !sentence.empty())
+  if (const std::string sentence = time_sentence(display.time(), workers); !sentence.empty())
     print_line(stdout, sentence);
   print_line(stdout, summary_text(summary) + "; " + where);
 }

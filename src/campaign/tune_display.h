@@ -10,6 +10,7 @@
 #include "campaign/run_progress.h"
 #include "campaign/tune_inputs.h"
 #include "campaign/tune_options.h"
+#include "report/time_report.h"
 #include "tuner/tuner.h"
 
 namespace attune {
@@ -31,6 +32,7 @@ class TuneDisplay final : public TuneObserver {
   void finished(const TuneResult& result) override;
   void device_ended(const TimeUse& time) override { time_ += time; }
   void device_lost(const DeviceInfo& device, const std::string& why) override;
+  void worker_lost(const DeviceInfo& device, const std::string& why) override;
   /// Ids of the devices that were lost, and why.
   const std::map<std::string, std::string>& lost() const noexcept { return lost_; }
   /// Decisions as they are published.
@@ -81,6 +83,6 @@ void print_comparison(const std::vector<Decision>& decisions, const TuneInputs& 
 /// Prints the last lines: shapes that were decided before, what the table's words mean, where the time of the devices
 /// went, and the summary with the output files.
 void print_summary(const TuneOptions& options, const TuneInputs& inputs, const TuneDisplay& display,
-                   const std::filesystem::path& journal, size_t num_devices);
+                   const std::filesystem::path& journal, const WorkersOfRun& workers);
 
 }  // namespace attune

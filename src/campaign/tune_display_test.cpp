@@ -172,7 +172,7 @@ TEST_F(DisplayOfTune, TheSummaryNamesTheFilesThatAreThere) {
   TimeUse time;
   time[Activity::sample] = {2, 1};
   display_->device_ended(time);
-  const auto lines = lines_of(printed([&] { print_summary(options_, inputs_, *display_, "/state/journal.db", 1); }));
+  const auto lines = lines_of(printed([&] { print_summary(options_, inputs_, *display_, "/state/journal.db", {}); }));
   ASSERT_THAT(lines.size(), testing::Ge(3u));
   EXPECT_EQ(lines[0], "1 shape with a row already (--all tunes them again)");
   EXPECT_EQ(lines[1], "1 shape tuned before, taken from the journal (--all tunes them again)");

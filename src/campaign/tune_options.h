@@ -64,7 +64,8 @@ struct TuneOptions {
   std::string budget, timeout;
   double load_deadline_s = 0, run_deadline_s = 0;  ///< 0: those of the device's kind.
   double quiet_wait_s = 45;
-  int64_t mp = 0;  ///< Worker processes at once, one a device: the first so many devices; 0: all.
+  int64_t mp = 0;       ///< Devices to tune on at once: the first so many; 0: all.
+  int64_t workers = 0;  ///< Worker processes of each device; 0: as many as its kind has.
 };
 
 /// Whether the options name one problem by its sizes.

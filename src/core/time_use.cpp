@@ -12,6 +12,7 @@ struct Words {
 constexpr std::array<Words, kNumActivities> kWords = {{{"wait", "waiting for the tuner"},
                                                        {"pause", "waiting to confirm"},
                                                        {"compile", "waiting for compilers"},
+                                                       {"turn", "waiting for other workers"},
                                                        {"start", "starting workers"},
                                                        {"list", "listing candidates"},
                                                        {"fill", "writing operands"},

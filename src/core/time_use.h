@@ -7,11 +7,12 @@
 
 namespace attune {
 
-/// What the time of a worker goes to, each moment to one of them. The first four are the tuner's: its worker waits.
+/// What the time of a worker goes to, each moment to one of them. Its worker waits in the first five.
 enum class Activity : uint8_t {
   wait,        ///< For the next order: the tuner decides, and writes its journal.
   pause,       ///< All problems wait until samples that confirm may be taken.
   compile,     ///< For kernels that compilers make.
+  turn,        ///< For the other executors of its device, which sample, or have to end what they do before it samples.
   start,       ///< A worker process starts and opens its device.
   list,        ///< Libraries are opened, and asked what they have for a problem.
   fill,        ///< Operands are allocated and written.
@@ -26,7 +27,7 @@ enum class Activity : uint8_t {
   sample,      ///< Turns: untimed launches, the clock, the timed batch.
   release,     ///< Problems are closed, candidates freed.
 };
-inline constexpr size_t kNumActivities = 16;
+inline constexpr size_t kNumActivities = 17;
 std::string_view name(Activity activity) noexcept;
 /// For people: `starting workers`.
 std::string_view description(Activity activity) noexcept;

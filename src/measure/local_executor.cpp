@@ -146,12 +146,13 @@ OpenAnswer LocalExecutor::answer(const request::Open& open) {
 /// Whether a problem of this size can be opened now; if not, the answer is to refuse it or that the device is busy.
 bool LocalExecutor::has_memory_for(double bytes, OpenAnswer& answer) const {
   const auto all = static_cast<double>(device_.info().memory_bytes);
-  double there = kMemoryShare * all;
+  double there = kMemoryShare * all * memory_share_;
   if (bytes > there) {
-    answer.refused = fmt::format(
-        "the problem does not fit in memory; use a device with more, or a smaller shape: {:.1f} GB needed, {:.1f} GB "
-        "of {:.1f} GB usable",
-        bytes / kGigabyte, there / kGigabyte, all / kGigabyte);
+    const bool fits_alone = bytes <= kMemoryShare * all;
+    answer.refused = fmt::format("the problem does not fit in {}: {:.1f} GB needed, {:.1f} GB of {:.1f} GB usable",
+                                 fits_alone ? "the part of the memory that each of several workers has; use --workers 1"
+                                            : "memory; use a device with more, or a smaller shape",
+                                 bytes / kGigabyte, there / kGigabyte, all / kGigabyte);
     return false;
   }
   for (const auto& [id, open_problem] : open_) there -= open_problem.bytes;

@@ -35,6 +35,9 @@ class LocalExecutor final : public Executor {
   ~LocalExecutor() override;
   /// Sets the solvers, by their place in the registry, that must not be opened, and the reasons.
   void skip_solvers(std::map<uint32_t, std::string> solvers) { solvers_.skip(std::move(solvers)); }
+  /// Sets the part of the device's memory that problems may take, where other executors use the device, too; above 0,
+  /// at most 1.
+  void set_memory_share(double share) { memory_share_ = share; }
 
   const DeviceInfo& device() const override { return device_.info(); }
   void begin(Request request) override;
@@ -92,6 +95,7 @@ class LocalExecutor final : public Executor {
   uint32_t epoch_ = 0;            ///< Number of recycles.
   std::map<Slot, Outcome> lost_;  ///< Slots that were not restored, until a schedule names them.
   std::optional<Request> request_;
+  double memory_share_ = 1;
   bool is_aborted_ = false;             ///< Whether the request was aborted before take().
   bool checks_each_turn_ = false;       ///< Whether a candidate of a schedule changed operands before.
   const Candidate* running_ = nullptr;  ///< The candidate that runs or is freed; null: none.

@@ -27,7 +27,7 @@ nlohmann::ordered_json time_json(const TimeUse& time) {
   return {{"wall_s", time.wall_s()}, {"busy_s", time.busy_s()}, {"activities", std::move(activities)}};
 }
 
-std::string time_sentence(const TimeUse& time, size_t num_devices) {
+std::string time_sentence(const TimeUse& time, const WorkersOfRun& workers) {
   const double wall_s = time.wall_s();
   if (!(wall_s > 0) || !(time.busy_s() > 0)) return "";
   std::vector<Activity> activities;
@@ -41,8 +41,11 @@ std::string time_sentence(const TimeUse& time, size_t num_devices) {
     if (percent(time[one].wall_s) >= 0.5)
       shares += fmt::format("{:.0f} % {}, ", percent(time[one].wall_s), description(one));
   }
-  return fmt::format("{} busy for {:.0f} % of {}: {}{:.0f} % other",
-                     num_devices == 1 ? "The device was" : "The devices were", percent(time.busy_s()),
+  const bool is_one = workers.num_devices == 1;
+  const std::string_view who = workers.num_workers == workers.num_devices
+                                   ? (is_one ? "The device was" : "The devices were")
+                                   : (is_one ? "The workers kept the device" : "The workers kept the devices");
+  return fmt::format("{} busy for {:.0f} % of {}: {}{:.0f} % other", who, percent(time.busy_s()),
                      format_duration(wall_s), shares, percent(std::max(other_s, 0.0)));
 }
 

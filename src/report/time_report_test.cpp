@@ -20,17 +20,20 @@ TimeUse ten_seconds() {
 }
 
 TEST(TimeReport, ASentenceSaysHowLongTheDeviceWasBusyAndWhatTookMost) {
-  EXPECT_EQ(time_sentence(ten_seconds(), 1),
+  EXPECT_EQ(time_sentence(ten_seconds(), {}),
             "The device was busy for 51 % of 10.0 s: 40 % sampling, 20 % verifying, 15 % listing candidates, 10 % "
             "writing operands, 15 % other");
-  EXPECT_TRUE(time_sentence(ten_seconds(), 2).starts_with("The devices were busy for 51 % of 10.0 s: "));
+  EXPECT_TRUE(time_sentence(ten_seconds(), {2, 2}).starts_with("The devices were busy for 51 % of 10.0 s: "));
+  EXPECT_TRUE(
+      time_sentence(ten_seconds(), {1, 2}).starts_with("The workers kept the device busy for 51 % of 10.0 s: "));
+  EXPECT_TRUE(time_sentence(ten_seconds(), {2, 4}).starts_with("The workers kept the devices busy for 51 % of "));
 }
 
 TEST(TimeReport, ThereIsNoSentenceWhereNothingWasMeasured) {
   TimeUse time;
-  EXPECT_EQ(time_sentence(time, 1), "");
+  EXPECT_EQ(time_sentence(time, {}), "");
   time[Activity::list] = {1, 0};
-  EXPECT_EQ(time_sentence(time, 1), "");
+  EXPECT_EQ(time_sentence(time, {}), "");
 }
 
 TEST(TimeReport, JsonHasEveryActivity) {

@@ -22,6 +22,8 @@ class TuneObserver {
   virtual void device_ended(const TimeUse&) {}
   /// Called when one of several devices was lost; the others take what it had open. `why`: what its last worker said.
   virtual void device_lost(const DeviceInfo&, const std::string& /*why*/) {}
+  /// Called when one of several workers of a device was lost; the device's others take what it had open.
+  virtual void worker_lost(const DeviceInfo&, const std::string& /*why*/) {}
   /// Called at least once a second while the run lasts, also while references are computed or compilers run; often more
   /// frequently. For what changes with time: a display, a lease to renew, which should last several seconds. With
   /// candidates in this process (LocalExecutor, `--isolation none`) it is called between their steps, because nothing
@@ -42,6 +44,7 @@ class ProgressObserver final : public TuneObserver {
   void finished(const TuneResult&) override {}
   void device_ended(const TimeUse& time) override { inner_.device_ended(time); }
   void device_lost(const DeviceInfo& device, const std::string& why) override { inner_.device_lost(device, why); }
+  void worker_lost(const DeviceInfo& device, const std::string& why) override { inner_.worker_lost(device, why); }
   void tick() override { inner_.tick(); }
 
  private:

@@ -5,8 +5,10 @@
 #include <array>
 #include <exception>
 #include <list>
+#include <map>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <thread>
 
 #include "base/error.h"
@@ -316,6 +318,10 @@ class SharedObserver final : public TuneObserver {
     const Lock lock(mutex_);
     inner_.device_lost(device, why);
   }
+  void worker_lost(const DeviceInfo& device, const std::string& why) override {
+    const Lock lock(mutex_);
+    inner_.worker_lost(device, why);
+  }
   void tick() override {
     const Lock lock(mutex_);
     inner_.tick();
@@ -324,6 +330,23 @@ class SharedObserver final : public TuneObserver {
  private:
   Mutex mutex_;
   TuneObserver& inner_ ATTUNE_GUARDED_BY(mutex_);
+};
+
+/// How many workers each device of a run still has. Thread-safe.
+class WorkerCounts {
+ public:
+  explicit WorkerCounts(std::span<const TuningDevice> devices) {
+    for (const TuningDevice& one : devices) ++left_[one.executor.device().id];
+  }
+  /// Returns how many the device has left without one that was lost.
+  size_t lose(const std::string& id) {
+    const Lock lock(mutex_);
+    return --left_[id];
+  }
+
+ private:
+  Mutex mutex_;
+  std::map<std::string, size_t> left_ ATTUNE_GUARDED_BY(mutex_);
 };
 
 /// Error that ended the run of a device.
@@ -382,6 +405,7 @@ std::string Tuner::run(WorkSource& source, TuneObserver& observer, const std::at
 Tuner::RunEnd Tuner::run_devices(WorkSource& source, TuneObserver& observer, const std::atomic<bool>& interrupted) {
   SharedObserver shared(observer);
   DeviceRun::SharedState common{source, devices_.size(), {}};
+  WorkerCounts workers(devices_);
   std::atomic<bool> stop = false;
   std::vector<DeviceFailure> failures(devices_.size());
   std::vector<std::string> endings(devices_.size());
@@ -400,10 +424,14 @@ Tuner::RunEnd Tuner::run_devices(WorkSource& source, TuneObserver& observer, con
     } catch (const Error& error) {
       failures[number] = {std::current_exception(), error.code() == ErrorCode::device};
       device_run.give_back();
-      if (failures[number].device && devices_.size() > 1) shared.device_lost(executor.device(), error.what());
+      if (failures[number].device && workers.lose(executor.device().id) > 0)
+        shared.worker_lost(executor.device(), error.what());
+      else if (failures[number].device && devices_.size() > 1)
+        shared.device_lost(executor.device(), error.what());
     } catch (...) {
       failures[number] = {std::current_exception(), false};
     }
+    executor.rest();
     // What came behind the last answer, or has no clock of its own.
     context.time[Activity::wait].wall_s += std::max(0.0, clock_.now_s() - began_s - context.time.wall_s());
     context.time.take_from_wait(Activity::pause, context.paused_s);

@@ -19,7 +19,7 @@ class Kernels;
 struct TuningContext;
 
 /// One device of a run: its executor, and its own journal and kernels (the journals of all devices may be one file,
-/// their kernels one cache).
+/// their kernels one cache). Several may be workers of one device, with one id: SharedDevice keeps them apart.
 struct TuningDevice {
   Executor& executor;
   Journal& journal;

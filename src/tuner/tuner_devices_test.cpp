@@ -55,11 +55,12 @@ class FailingExecutor final : public Executor {
   }
   void close(ProblemId id) override { inner_.close(id); }
   void drop(Slot slot) override { inner_.drop(slot); }
+  void rest() override { ++num_rests; }
   void abort() override { outstanding_ ? static_cast<void>(is_aborted_ = true) : inner_.abort(); }
 
   std::chrono::milliseconds opening_time{0};
   bool is_busy = false, loses_candidates = false;
-  size_t num_opens = 0;
+  size_t num_opens = 0, num_rests = 0;
   Clock* hangs_in = nullptr;  ///< Samples are never answered, which takes a second at each look. Null: they are.
 
  private:
@@ -80,8 +81,11 @@ class Counting final : public TuneObserver {
   void device_lost(const DeviceInfo& device, const std::string& why) override {
     lost.push_back(fmt::format("{}: {}", device.id, why));
   }
+  void worker_lost(const DeviceInfo& device, const std::string& why) override {
+    lost_workers.push_back(fmt::format("{}: {}", device.id, why));
+  }
   size_t num_finished = 0;
-  std::vector<std::string> lost;
+  std::vector<std::string> lost, lost_workers;
 };
 
 class TunerOnSeveralDevices : public testing::Test {
@@ -144,6 +148,8 @@ TEST_F(TunerOnSeveralDevices, ResultsSayWhatHeldTheClockDownAndOnceThatNobodyKno
 TEST_F(TunerOnSeveralDevices, EveryProblemIsDecidedOnceAndInTheOrderOfTheInput) {
   FailingExecutor first(kNever, ErrorCode::device), second(kNever, ErrorCode::device);
   expect_all_decided(run(first, second));
+  EXPECT_EQ(first.num_rests, 1u) << "one whose work is done keeps nothing ready";
+  EXPECT_EQ(second.num_rests, 1u);
   size_t num_decisions = 0;
   for (const auto& journal : journals_)
     journal->scan({.started = false, .records = false, .pardons = false},
@@ -172,8 +178,22 @@ TEST_F(TunerOnSeveralDevices, TheProblemsOfALostDeviceGoToTheOther) {
   EXPECT_THAT(observer_.lost, testing::ElementsAre("fake:1: planted loss"));
 }
 
-TEST_F(TunerOnSeveralDevices, ALossOfAllEndsTheRun) {
+TEST_F(TunerOnSeveralDevices, ALostWorkerOfADeviceIsNoLostDevice) {
+  FailingExecutor lost(2, ErrorCode::device), healthy(kNever, ErrorCode::device);
+  expect_all_decided(run(lost, healthy));
+  EXPECT_THAT(observer_.lost_workers, testing::ElementsAre("fake:0: planted loss"));
+  EXPECT_THAT(observer_.lost, testing::IsEmpty());
+}
+
+TEST_F(TunerOnSeveralDevices, TheLastWorkerOfADeviceIsTheDevice) {
   FailingExecutor first(1, ErrorCode::device), second(2, ErrorCode::device);
+  EXPECT_THROW(run(first, second), Error);
+  EXPECT_EQ(observer_.lost_workers.size(), 1u);
+  EXPECT_EQ(observer_.lost.size(), 1u);
+}
+
+TEST_F(TunerOnSeveralDevices, ALossOfAllEndsTheRun) {
+  FailingExecutor first(1, ErrorCode::device), second(2, ErrorCode::device, "fake:1");
   EXPECT_THROW(run(first, second), Error);
 }
 

@@ -38,6 +38,13 @@ Milliseconds limit_from(int64_t limit) {
   return Milliseconds(limit);
 }
 
+double share_from(const json& value) {
+  const auto share = value.get<double>();
+  if (!(share > 0 && share <= 1))
+    fail(ErrorCode::invalid_input, "a share must be above 0 and at most 1, got {}", share);
+  return share;
+}
+
 /// An empty Problem has no text that Problem::parse() accepts.
 Problem problem_from(const json& value) {
   const auto key = text_from(value);
@@ -256,7 +263,8 @@ json json_of(const request::Hello& hello) {
           {"device", hello.device},
           {"build", hello.build},
           {"cores", hello.cores},
-          {"skipped_solvers", json_of(hello.skipped)}};
+          {"skipped_solvers", json_of(hello.skipped)},
+          {"memory_share", hello.memory_share}};
 }
 json json_of(const request::Open& open) {
   return {{"type", "open"},
@@ -318,7 +326,8 @@ WorkerRequest request_of(const json& value) {
   const auto type = text_from(value.at("type"));
   if (type == "hello") {
     return request::Hello{text_from(value.at("device")), text_from(value.at("build")),
-                          list_from(value.at("cores"), uint32_from), skipped_solvers_from(value.at("skipped_solvers"))};
+                          list_from(value.at("cores"), uint32_from), skipped_solvers_from(value.at("skipped_solvers")),
+                          share_from(value.at("memory_share"))};
   }
   if (type == "open") {
     request::Open open{uint32_from(value.at("id")), problem_from(value.at("problem")),

@@ -20,6 +20,7 @@ struct Hello {
   std::vector<uint32_t> cores;  ///< Cores of the device; empty: all that the worker may use.
   /// Solvers that must not be opened, by place in the registry, with the reason.
   std::map<uint32_t, std::string> skipped;
+  double memory_share = 1;  ///< Part of the device's memory that problems may take.
   bool operator==(const Hello&) const = default;
 };
 struct Close {

@@ -232,9 +232,11 @@ TEST(Messages, NumbersThatDoNotFitAreRefused) {
   EXPECT_THAT(refusal_with(sample, "/schedule", schedule.substr(0, 20) + '\3'), HasSubstr("the timing of a turn"));
   EXPECT_THAT(refusal_with(Reply(SampleAnswer{}), "/samples", "x"), HasSubstr("items of 13 bytes"));
   EXPECT_THAT(refusal_with(Reply(AdmitAnswer{}), "/time", std::string(255, '\0')), HasSubstr("has 255 bytes"));
-  EXPECT_THAT(refusal_with(Reply(AdmitAnswer{}), "/time", std::string(256, '\xff')), HasSubstr("is not a number"));
+  EXPECT_THAT(refusal_with(Reply(AdmitAnswer{}), "/time", std::string(272, '\xff')), HasSubstr("is not a number"));
   EXPECT_THAT(refusal_with(WorkerRequest(request::Drop{}), "/slot", -1), HasSubstr("from 0 to 2^64 - 1, got -1"));
   EXPECT_THAT(refusal_with(WorkerRequest(request::Drop{}), "/slot", uint64_t{1} << 32), HasSubstr("got 4294967296"));
+  for (const double share : {0.0, -0.5, 1.5})
+    EXPECT_THAT(refusal_with(WorkerRequest(request::Hello{}), "/memory_share", share), HasSubstr("a share must be"));
   EXPECT_NE(refusal_with(WorkerRequest(request::Drop{}), "/slot", 1.5), "");
   EXPECT_NE(refusal_with(WorkerRequest(request::Drop{}), "/slot", true), "");
   const WorkerRequest admit = request::Admit{1, 2, admission()};

@@ -49,6 +49,7 @@ std::optional<Death> death_of(const WorkerRequest& request, const WorkerProcess:
 }  // namespace
 
 WorkerExecutor::WorkerExecutor(WorkerOptions options) : options_(std::move(options)) {
+  if (options_.shared) poll_set_.watch(user_.emplace(options_.shared).descriptor());
   try {
     start();
   } catch (const StopRequest&) {
@@ -93,11 +94,14 @@ std::optional<Answer> WorkerExecutor::take() {
   try {
     serve_spare();
     while (!requests_.empty() && answer_first()) continue;
-    if (requests_.empty() && if_aborted_ && std::holds_alternative<RecycleAnswer>(*if_aborted_)) {
+    const bool recycles = requests_.empty() && if_aborted_ && std::holds_alternative<RecycleAnswer>(*if_aborted_);
+    if (recycles && has_device_for(SharedDevice::Use::prepare)) {
       if (worker_) time_[Activity::wait].wall_s += seconds_between(told_at_, Clock::now());
+      time_.take_from_wait(Activity::turn, std::exchange(queued_s_, 0));
       replace();
       restore();  // A death in it is treated like any other.
       answer_ = RecycleAnswer{};
+      leave_device();
     }
   } catch (const StopRequest&) {
     abort();
@@ -127,6 +131,8 @@ bool WorkerExecutor::answer_first() {
       if (!waits_since_) waits_since_ = Clock::now();
       return false;
     }
+    const bool samples = as<request::Sample>(request) != nullptr;
+    if (!has_device_for(samples ? SharedDevice::Use::sample : SharedDevice::Use::prepare)) return false;
     if (!asked_) send(request);
     auto event = worker_->take();
     if (!event) return false;
@@ -142,11 +148,29 @@ bool WorkerExecutor::answer_first() {
   if (!settled) return true;
   requests_.pop_front();
   num_deaths_of_request_ = 0;
+  leave_device();
   return true;
+}
+
+/// Whether the executor may use its device so now; if not, it waits for its turn.
+bool WorkerExecutor::has_device_for(SharedDevice::Use use) {
+  if (!user_) return true;
+  if (!user_->acquire(use)) {
+    if (!queues_since_) queues_since_ = Clock::now();
+    return false;
+  }
+  if (queues_since_) queued_s_ += seconds_between(*std::exchange(queues_since_, std::nullopt), Clock::now());
+  return true;
+}
+
+void WorkerExecutor::leave_device() {
+  queues_since_.reset();
+  if (user_) user_->release();
 }
 
 void WorkerExecutor::abort() {
   replace();
+  leave_device();
   problems_ = {};
   requests_.clear();
   asked_ = false;
@@ -213,6 +237,7 @@ void WorkerExecutor::note_time(Reply& reply) {
           wait_s -= std::clamp(time.wall_s() - seconds_between(told_at_, now), 0.0, wait_s);
           const bool is_open = std::is_same_v<decltype(answer), OpenAnswer&>;
           time.take_from_wait(is_open ? Activity::list : Activity::start, std::exchange(waited_s_, 0));
+          time.take_from_wait(Activity::turn, std::exchange(queued_s_, 0));
           time_ += time;
           told_at_ = now;
         }

@@ -13,6 +13,7 @@
 #include "process/poll_set.h"
 #include "worker/messages.h"
 #include "worker/open_problems.h"
+#include "worker/sharing/shared_device.h"
 #include "worker/spare_worker.h"
 #include "worker/worker_process.h"
 
@@ -36,6 +37,10 @@ namespace attune {
 /// worker on: whenever a fresh worker is wanted it takes over, and another one is started beside what follows. Until
 /// then it lists the problem of prefetch(). No sample is taken while it opens the device. Its death costs nothing;
 /// after two nobody stands by any more.
+///
+/// With WorkerOptions::shared other executors use the device, too. A request that takes samples waits until they do
+/// nothing there, and they wait for its end; so does the start of a worker that is to stand by. Waiting is no step, so
+/// no deadline counts it.
 class WorkerExecutor final : public Executor {
  public:
   /// Starts the first worker. Throws device with the last message when three workers in a row fail to start; what
@@ -56,6 +61,8 @@ class WorkerExecutor final : public Executor {
   void drop(Slot slot) override;
   void prefetch(request::Open open) override;
   void abort() override;
+  /// Ends the worker that stands by.
+  void rest() override;
   void set_tick(Tick tick) override { tick_ = std::move(tick); }
   Workers workers() override;
 
@@ -73,7 +80,11 @@ class WorkerExecutor final : public Executor {
   void forget(const WorkerRequest& request);
 
   void note_time(Reply& reply);
-  request::Hello hello() const { return {options_.device, options_.build, options_.cores, skipped_}; }
+  request::Hello hello() const {
+    return {options_.device, options_.build, options_.cores, skipped_, options_.device_memory_share};
+  }
+  bool has_device_for(SharedDevice::Use use);
+  void leave_device();
   void set_worker(std::unique_ptr<WorkerProcess> worker);
   void start();
   void start_fresh();
@@ -124,7 +135,11 @@ class WorkerExecutor final : public Executor {
   bool is_limited_ = false;                ///< Whether the worker was asked to open without listing.
   /// Since when the first request waits for the spare worker.
   std::optional<std::chrono::steady_clock::time_point> waits_since_;
-  double waited_s_ = 0;  ///< For how long it did.
+  double waited_s_ = 0;             ///< For how long it did.
+  bool wants_spare_ = false;        ///< Whether a worker is to stand by, and has not been started yet.
+  std::optional<DeviceUser> user_;  ///< Nothing: no other executor uses the device.
+  std::optional<std::chrono::steady_clock::time_point> queues_since_;  ///< Since when it waits for its turn there.
+  double queued_s_ = 0;                                                ///< For how long the outstanding request did.
 };
 
 }  // namespace attune

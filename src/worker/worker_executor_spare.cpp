@@ -14,26 +14,37 @@ constexpr Milliseconds kStopLook{100};    // Time between two looks at whether t
 
 }  // namespace
 
-/// Starts a worker that stands by, if there is none.
+/// Starts a worker that stands by, if there is none: now, or once nobody samples on a shared device.
 void WorkerExecutor::start_spare() {
   if (!options_.spare || spare_ || num_failed_spares_ >= kMaxFailedSpares) return;
+  wants_spare_ = user_ && !user_->may_start_worker();
+  if (wants_spare_) return;
   try {
     spare_ = std::make_unique<SpareWorker>(options_, hello());
     poll_set_.watch(spare_->descriptor());
   } catch (const Error&) {
     ++num_failed_spares_;
+    if (user_) user_->worker_started();
   }
 }
 
 void WorkerExecutor::end_spare() {
   if (spare_) poll_set_.forget(spare_->descriptor());
   spare_.reset();
+  wants_spare_ = false;
+  if (user_) user_->worker_started();
+}
+
+void WorkerExecutor::rest() {
+  ATTUNE_CHECK(!is_outstanding(), "an executor rests while a request is outstanding");
+  end_spare();
 }
 
 /// Takes what the spare worker has answered.
 void WorkerExecutor::look_at_spare() {
   if (!spare_) return;
   spare_->look();
+  if (user_ && !spare_->is_starting()) user_->worker_started();
   if (auto listed = spare_->take_listing()) listing_ = std::move(listed);
   if (!spare_->has_failed()) return;
   ++num_failed_spares_;
@@ -43,6 +54,7 @@ void WorkerExecutor::look_at_spare() {
 /// Takes what the spare worker has answered, and gives it something to do.
 void WorkerExecutor::serve_spare() {
   look_at_spare();
+  if (wants_spare_) start_spare();
   if (!spare_ || spare_->is_busy()) return;
   if (expected_) {
     const WorkerRequest request = *std::exchange(expected_, std::nullopt);

@@ -78,6 +78,7 @@ class Worker {
     probe(*device_);
     executor_ = std::make_unique<LocalExecutor>(*device_, solvers_, &announcer_);
     executor_->skip_solvers(hello.skipped);
+    executor_->set_memory_share(hello.memory_share);
     return reply::Ready{device_->info(), build_};
   }
   Reply handle(const request::Open& open) { return with_time(attune::open(executor(), open)); }

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,8 @@
 #include "process/strays.h"
 
 namespace attune {
+
+class SharedDevice;
 
 /// Options for starting workers.
 struct WorkerOptions {
@@ -27,6 +30,9 @@ struct WorkerOptions {
   bool spare = false;              ///< Whether a second worker stands by (WorkerExecutor).
   Strays* strays = nullptr;        ///< Kills processes that escaped from a worker's group; null: none are killed.
   Milliseconds start{20'000};      ///< Time allowed to start; three are tried.
+  /// The device, if other executors of the run work on it, too; null: this one alone.
+  std::shared_ptr<SharedDevice> shared;
+  double device_memory_share = 1;  ///< Part of the device's memory that problems of this executor may take.
   /// Called at least ten times a second while a worker starts and while its state is restored; null: never.
   std::function<bool()> stopped;
   /// Maximum time for any step without a limit of its own, however large its problem; see also step_limit(). The

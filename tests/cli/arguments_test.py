@@ -51,7 +51,24 @@ class Devices(story.Story):
                 self.assertNotIn("--mp", notes)
         devices, notes = self.devices_of("--devices", "fake:0", "--mp", "3")
         self.assertEqual(devices, {"fake:0"})
-        self.assertIn("note: --mp 3: there is fake:0, one worker process each", notes)
+        self.assertIn("note: --mp 3: there is fake:0, and no other", notes)
+
+    def test_several_workers_of_a_device_give_the_rows_of_one(self):
+        self.put("shapes.csv", "M,N,K,dtype\n" + "".join(f"{m},16,16,fp32\n" for m in range(1, 9)))
+        for number, subject in (("1", "The device was"), ("2", "The workers kept the device"), ("4", "The workers kept the device")):
+            printed = self.attune("tune", "-i", "shapes.csv", "-o", f"{number}.csv", "--sort", "--journal", f"{number}.db",
+                                  "--devices", "fake:0", "--workers", number).stdout
+            self.assertIn(f"\n{subject} busy for ", printed)
+        rows = self.read("1.csv")
+        self.assertEqual(len(rows.splitlines()), 9)
+        for number in ("2", "4"):
+            self.assertEqual(self.read(f"{number}.csv"), rows)
+
+    def test_workers_that_a_device_cannot_have_are_refused(self):
+        for flags, why in ((("--devices", "fake:0", "--workers", "5"), "--workers 5: fake:0 has at most 4"),
+                           (("--devices", "cpu:0", "--workers", "2"), "--workers 2: cpu:0 has one, because what others prepare"),
+                           (("--devices", "fake:0", "--isolation", "none", "--workers", "2"), "several workers need a process each")):
+            self.refused(*SIZE, *flags, says=why)
 
 
 class Values(story.Story):

@@ -23,6 +23,7 @@
 #include "process/quiet.h"
 #include "search/prune.h"
 #include "solver/registry.h"
+#include "worker/sharing/shared_device.h"
 #include "worker/worker_executor.h"
 #include "worker/worker_options.h"
 
@@ -44,6 +45,8 @@ struct Part {
   std::string name;        ///< `cpu:1`
   std::string device;      ///< The device that its worker opens: `cpu:0`, of which it is a part.
   std::vector<int> cores;  ///< Empty: all.
+  uint32_t num_workers = 1;
+  std::shared_ptr<SharedDevice> shared;  ///< Null: one worker alone.
 };
 
 /// Returns cores that lie close together for a limit below this process's own; else none, which stands for all.
@@ -112,8 +115,26 @@ std::vector<Part> parts_of(const DeviceChoice& devices) {
   return parts;
 }
 
+/// The number of workers of each device. Throws invalid_input.
+uint32_t workers_of_each(const std::string& device, Isolation isolation, uint32_t asked) {
+  const DeviceKind* const known = find_device_kind(device);
+  const DeviceKind& kind = known != nullptr ? *known : device_kind(find_device({.ids = device}).kind);
+  if (isolation == Isolation::none) {
+    if (asked > 1) fail(ErrorCode::invalid_input, "several workers need a process each, omit --isolation none");
+    return 1;
+  }
+  if (asked > kind.max_workers) {
+    fail(ErrorCode::invalid_input, "--workers {}: {} has {}", asked, device,
+         kind.max_workers == 1 ? "one, because what others prepare would take its cores from what is measured"
+                               : fmt::format("at most {}", kind.max_workers));
+  }
+  return asked == 0 ? kind.default_workers : asked;
+}
+
 std::unique_ptr<WorkerExecutor> open_worker(const Part& part, Strays* strays, const std::function<bool()>& stop) {
   WorkerOptions options = worker_options(part.device, strays);
+  options.shared = part.shared;
+  options.device_memory_share = 1.0 / part.num_workers;
   if (part.device != part.name) options.name = part.name;
   options.stopped = stop;
   if (!part.cores.empty()) options.cores.assign(part.cores.begin(), part.cores.end());
@@ -169,12 +190,14 @@ std::string ids_to_open(const DeviceChoice& devices, Isolation isolation, std::s
 }
 
 std::vector<Environment> open_environments(const DeviceChoice& devices, Isolation isolation,
-                                           const KernelOptions& kernels, const std::function<bool()>& stop) {
+                                           const KernelOptions& kernels, uint32_t workers,
+                                           const std::function<bool()>& stop) {
   std::vector<Part> parts = parts_of({.ids = ids_to_open(devices, isolation), .threads = devices.threads});
   // A device that is opened in this process binds threads to cores, after which the process seems to have fewer.
   const std::vector<DeviceInfo> here = list_devices(parts.front().name);
   if (parts.size() > 1 && isolation == Isolation::none)
     fail(ErrorCode::invalid_input, "several devices need a process each, omit --isolation none");
+  const uint32_t num_workers = workers_of_each(parts.front().name, isolation, workers);
   // The modules' load variables must be set before any thread starts.
   const Registry& solvers = registry();
   print_notes(solvers.notices());
@@ -183,12 +206,16 @@ std::vector<Environment> open_environments(const DeviceChoice& devices, Isolatio
   if (units_are_cores(parts.front().name)) check_stack();
   const auto strays = isolation == Isolation::process ? std::make_shared<Strays>() : nullptr;
   std::vector<Environment> all;
-  for (size_t i = 0; i < parts.size(); ++i) {
-    Part& part = parts[i];
+  for (Part& part : parts) {
+    part.num_workers = num_workers;
+    if (num_workers > 1) part.shared = std::make_shared<SharedDevice>();
+  }
+  for (size_t i = 0; i < parts.size() * num_workers; ++i) {
+    const Part& part = parts[i / num_workers];
     Environment& one = all.emplace_back();
     if (isolation == Isolation::process) {
       one.strays = strays;
-      auto worker = open_worker_of(parts, i, strays.get(), stop);
+      auto worker = open_worker_of(parts, i / num_workers, strays.get(), stop);
       one.worker = worker.get();
       one.executor = std::move(worker);
     } else {
@@ -196,7 +223,7 @@ std::vector<Environment> open_environments(const DeviceChoice& devices, Isolatio
       one.executor = std::make_unique<LocalExecutor>(*one.opened, solvers);
     }
     one.kernels = open_kernels(one.device(), kernels, part.cores.size());
-    one.cores = std::move(part.cores);
+    one.cores = part.cores;
     one.flags = device_flags(here, one.device().key());
   }
   return all;
@@ -206,7 +233,7 @@ Environment open_environment(const DeviceChoice& devices, Isolation isolation, c
                              const std::function<bool()>& stop) {
   check_is_one_device(devices);
   const DeviceChoice one{.ids = device_id(devices), .threads = devices.threads};
-  return std::move(open_environments(one, isolation, kernels, stop).front());
+  return std::move(open_environments(one, isolation, kernels, 1, stop).front());
 }
 
 Isolation isolation_option(const std::string& text) { return text == "none" ? Isolation::none : Isolation::process; }

@@ -58,10 +58,13 @@ Environment open_environment(const DeviceChoice& devices, Isolation isolation, c
 /// Opens the devices of ids_to_open(): `cpu:0,cpu:1` are two halves of this process's cores, `fake:0,fake:1` two fake
 /// devices. The devices are equal, so that a row of one is valid for all. Candidates of a host run on as many cores,
 /// close together, as the thread limit allows. Several devices require worker processes. Throws invalid_input, also for
-/// a limit that this process cannot have. `stop` is polled while a worker starts or is replaced; once true, the
+/// a limit that this process cannot have. `workers`: number of environments for each device, each with a worker of its
+/// own (SharedDevice); 0: DeviceKind::default_workers, one without worker processes. Throws invalid_input for more than
+/// the kind has. `stop` is polled while a worker starts or is replaced; once true, the
 /// executor gives up.
 std::vector<Environment> open_environments(const DeviceChoice& devices, Isolation isolation,
-                                           const KernelOptions& kernels, const std::function<bool()>& stop = {});
+                                           const KernelOptions& kernels, uint32_t workers = 1,
+                                           const std::function<bool()>& stop = {});
 
 /// Prints a line on standard error.
 void say_on_standard_error(const std::string& line);

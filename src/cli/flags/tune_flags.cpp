@@ -108,8 +108,13 @@ void add_search_flags(CLI::App& command, TuneOptions& options) {
   command
       .add_option(
           "--mp", options.mp,
-          "Number of worker processes at once, one a device: the first so many of the devices that are named or found; "
-          "0: all. A device never has two, because kernels side by side disturb each other's times")
+          "Number of devices that are tuned on at once: the first so many of those that are named or found; 0: all")
+      ->capture_default_str()
+      ->check(natural_number_error);
+  command
+      .add_option("--workers", options.workers,
+                  "Number of worker processes of each device: they prepare and verify candidates side by side, and one "
+                  "samples while the others do nothing; on hosts one; 0: as many as the kind of device has by default")
       ->capture_default_str()
       ->check(natural_number_error);
   command

@@ -100,6 +100,7 @@ void register_cuda_devices(std::vector<DeviceKind>& kinds) {
                    // of it have 512.
                    .allocation_alignment = 256,
                    .compiles_beside_measuring = true,
+                   .max_workers = 4,
                    .idle_worker_bytes = uint64_t{1} << 30,  // its context, and cuBLASLt's workspace and kernels
                    .variables = kVariables,
                    .visibility_variable = "CUDA_VISIBLE_DEVICES",

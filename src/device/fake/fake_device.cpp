@@ -200,7 +200,8 @@ void register_fake_devices(std::vector<DeviceKind>& kinds) {
                    .open = open_fake_device,
                    .numbers = DeviceNumbers::copies,
                    .timing = Timing::graph,
-                   .contest = {.confirm = {.delay_s = 0}}});
+                   .contest = {.confirm = {.delay_s = 0}},
+                   .max_workers = 4});
 }
 
 }  // namespace attune

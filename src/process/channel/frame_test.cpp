@@ -130,10 +130,10 @@ TEST(Frame, AnotherProgramsOutputIsRefusedAtItsFirstByte) {
 
 TEST(Frame, AnotherVersionIsRefusedByItsNumber) {
   std::string bytes = encode_frame({1, ""});
-  bytes[6] = 4;
-  EXPECT_THAT(refusal(bytes.substr(0, 8)), HasSubstr("got version 4"));
+  bytes[6] = 5;
+  EXPECT_THAT(refusal(bytes.substr(0, 8)), HasSubstr("got version 5"));
   bytes[7] = 1;
-  EXPECT_THAT(refusal(bytes), HasSubstr("got version 260"));
+  EXPECT_THAT(refusal(bytes), HasSubstr("got version 261"));
 }
 
 TEST(Frame, AStreamThatWasRefusedStaysSo) {
