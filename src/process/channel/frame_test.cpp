@@ -44,11 +44,11 @@ std::string header(uint64_t length) {
 TEST(Frame, LooksTheSameOnEveryMachine) {
   const std::string bytes = encode_frame({0x0102030405060708, "payload"});
   ASSERT_EQ(bytes.size(), kFrameHeaderBytes + 7);
-  EXPECT_EQ(bytes.substr(0, 24), std::string("ATTUNE\x03\x00"
+  EXPECT_EQ(bytes.substr(0, 24), std::string("ATTUNE\x04\x00"
                                              "\x08\x07\x06\x05\x04\x03\x02\x01"
                                              "\x07\x00\x00\x00\x00\x00\x00\x00",
                                              24));
-  EXPECT_EQ(hash128(bytes).hex(), "72142d3fd93e7eb796f3ab989e2bb8e5") << "the checksums, and the payload";
+  EXPECT_EQ(hash128(bytes).hex(), "20fb890b85d2428aa126bbcee86f6315") << "the checksums, and the payload";
 }
 
 TEST(Frame, ComesBackAsItWas) {
