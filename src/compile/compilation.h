@@ -19,7 +19,7 @@ struct CompileResult {
   Outcome outcome;  ///< ok: `binary` is set. Otherwise its detail holds the compiler's first lines.
   std::optional<Binary> binary;
   bool from_cache = false;
-  double seconds = 0;  ///< That its compiler took in this pool; 0: it was found in the cache.
+  double seconds = 0;  ///< That its compiler took, in this pool or one that shares; 0: the binary was in the cache.
 };
 
 /// One task under way, in a folder of its own, with limits and a deadline: by a process of its own
