@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "compile/compiler.h"
 #include "core/outcome.h"
@@ -35,6 +36,8 @@ class Compilation {
   const CompileTask& task() const noexcept { return task_; }
   const std::string& recipe() const noexcept { return recipe_; }
   const std::filesystem::path& folder() const noexcept { return folder_; }
+  /// Whether the calling thread began it: processes die with the thread that started them.
+  bool is_of_this_thread() const noexcept { return thread_ == std::this_thread::get_id(); }
   /// When the deadline passes; never while stopped.
   Clock::time_point end() const noexcept;
 
@@ -75,6 +78,7 @@ class Compilation {
   Clock::time_point since_ = Clock::now();  ///< Start, or the last end of a stop.
   Clock::duration before_{};                ///< Time that ran before `since_`.
   bool is_stopped_ = false;
+  std::thread::id thread_ = std::this_thread::get_id();
 };
 
 /// Largest output of a compiler.

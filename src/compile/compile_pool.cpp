@@ -83,6 +83,9 @@ struct CompilePool::State {
   void answer(const CompileResult& result);
   void submit(const CompileTask& task, const std::string& recipe);
   bool answer_without_compiler(const QueuedTask& one);
+  void queue_first(QueuedTask task) {
+    (due.contains(task.recipe) ? submitted : prefetched).push_front(std::move(task));
+  }
   void take_back_from_others();
   void stop_all();
   void start_waiting();
@@ -92,6 +95,7 @@ struct CompilePool::State {
   void collect(std::list<std::unique_ptr<Compilation>>& jobs);
   std::unique_ptr<Compilation> begun(CompileTask task);
   void finish(Compilation& ended);
+  void begin_again(const Compilation& dead);
   void keep_files(const Compilation& ended) const;
   Clock::time_point next_deadline() const;
   void set_timer() noexcept;
@@ -185,7 +189,7 @@ void CompilePool::State::take_back_from_others() {
     }
     const QueuedTask task = std::move(*one);
     one = elsewhere.erase(one);
-    if (!answer_without_compiler(task)) (due.contains(task.recipe) ? submitted : prefetched).push_front(task);
+    if (!answer_without_compiler(task)) queue_first(task);
   }
 }
 
@@ -291,6 +295,7 @@ void CompilePool::State::collect(std::list<std::unique_ptr<Compilation>>& jobs) 
 void CompilePool::State::finish(Compilation& ended) {
   try {
     CompileResult result = ended.result();
+    if (!result.outcome.ok() && !ended.is_of_this_thread()) return begin_again(ended);
     if (!options.keep.empty()) keep_files(ended);
     if (result.binary) result.binary = cache.add(*std::move(result.binary));
     const SharedCompilations::Ended how{result.outcome, result.seconds};
@@ -303,6 +308,14 @@ void CompilePool::State::finish(Compilation& ended) {
   }
   std::error_code ignored;
   fs::remove_all(ended.folder(), ignored);
+}
+
+/// Puts the task of a compilation that may have died with its thread before all that waits.
+void CompilePool::State::begin_again(const Compilation& dead) {
+  share.end(dead.recipe(), nullptr);
+  std::error_code ignored;
+  fs::remove_all(dead.folder(), ignored);
+  queue_first({dead.task(), dead.recipe()});
 }
 
 void CompilePool::State::keep_files(const Compilation& ended) const {

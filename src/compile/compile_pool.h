@@ -32,8 +32,8 @@ struct PoolOptions {
 /// adds the binaries to the cache. A command has a process for each task; the processes of a library do one after
 /// another, and those that wait use no processor time. Processes are started by submit(), prefetch(), wait() and
 /// resume(), as soon as fewer than `jobs` run. Has no threads, and one thread calls it: the processes die with that
-/// thread. If the program is killed, the children of a compiler driver (`cc1`) run on to the end of their source, at
-/// most up to a limit on their processor time.
+/// thread, and their tasks begin again where another one goes on with the pool. If the program is killed, the children
+/// of a compiler driver (`cc1`) run on to the end of their source, at most up to a limit on their processor time.
 ///
 /// Pools that share (PoolOptions::shared) may be called by different threads at once. Of a recipe that several are
 /// asked for one has a compiler, and the others take what came of it: the binary from the cache, or the failure. If

@@ -174,17 +174,17 @@ TEST_F(CompilePoolsThatShare, APausedOneHoldsUpNobody) {
 TEST_F(CompilePoolsThatShare, ACompilerThatWasPausedGoesOnWhenItHasAPlaceAgain) {
   const auto shared = places(1);
   const auto paused = own(shared), other = own(shared);
-  paused->pool.submit(noted("x", ": >out", "go x"));
+  paused->pool.submit(noted("x", ": >out", "go-x"));
   EXPECT_TRUE(becomes_true([&] { return is_marked("x"); }));
   paused->pool.pause();
-  other->pool.submit(noted("y", ": >out", "go y"));
+  other->pool.submit(noted("y", ": >out", "go-y"));
   EXPECT_TRUE(becomes_true([&] { return is_marked("y"); }));
   paused->pool.resume();
   EXPECT_THAT(paused->pool.wait(5ms), IsEmpty());
   EXPECT_EQ(state_of("x"), 'T') << "there is one place";
-  mark("go y");
+  mark("go-y");
   EXPECT_THAT(answers_of(other->pool), SizeIs(1));
-  mark("go x");
+  mark("go-x");
   const auto answers = answers_of(paused->pool);
   ASSERT_THAT(answers, SizeIs(1));
   EXPECT_FALSE(answers[0].from_cache);
