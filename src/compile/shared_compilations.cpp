@@ -72,8 +72,10 @@ SharedCompilations::Begin SharedCompilations::begin(Part& part, const std::strin
 }
 
 bool SharedCompilations::has_place(const Part& part) const {
-  const auto num_ahead = std::find(line_.begin(), line_.end(), &part) - line_.begin();
-  return compiling_.size() + static_cast<size_t>(num_ahead) < num_jobs_;
+  const size_t num_free = num_jobs_ - compiling_.size();
+  const auto last = std::find(line_.begin(), line_.end(), &part);
+  const auto num_ahead = static_cast<size_t>(last - line_.begin());
+  return num_free > num_ahead;
 }
 
 bool SharedCompilations::is_elsewhere(Part& part, const std::string& recipe) {
