@@ -24,7 +24,8 @@ namespace attune {
 /// one as long as one is left for each pool ahead of it.
 ///
 /// Nobody waits for a pool that nobody calls: while others wait, one that holds something is woken when it was not
-/// called for `patience`, and loses its recipes and places after as long again. It gets places anew when it is called.
+/// called for `patience`, and loses its recipes and places after as long again. Its processes run on beside those of
+/// the others until it is called, and then has to have places anew.
 class SharedCompilations {
  public:
   using Clock = std::chrono::steady_clock;
