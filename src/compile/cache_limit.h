@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <string>
+
+#include "base/text.h"
+#include "base/variable.h"
 
 namespace attune {
 
@@ -16,6 +21,11 @@ struct CacheLimit {
 };
 
 /// Reads the environment; no thread may change it meanwhile. `default_value`: size if the variable is not set. Cheap.
-CacheLimit cache_limit(uint64_t default_value);
+inline CacheLimit cache_limit(uint64_t default_value) {
+  const char* text = variable_or_null("ATTUNE_MAX_CACHE_BYTES");
+  if (text == nullptr) return {default_value, ""};
+  if (const auto number = parse_int(text); number && *number >= 0) return {static_cast<uint64_t>(*number), ""};
+  return {default_value, fmt::format("ATTUNE_MAX_CACHE_BYTES expects a number of bytes, got '{}'", shown(text))};
+}
 
 }  // namespace attune

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "compile/compiler.h"
 #include "core/outcome.h"
@@ -19,7 +20,7 @@ struct CompileResult {
   Outcome outcome;  ///< ok: `binary` is set. Otherwise its detail holds the compiler's first lines.
   std::optional<Binary> binary;
   bool from_cache = false;
-  double seconds = 0;  ///< That its compiler took in this pool; 0: it was found in the cache.
+  double seconds = 0;  ///< That its compiler took, in this pool or one that shares; 0: the binary was in the cache.
 };
 
 /// One task under way, in a folder of its own, with limits and a deadline: by a process of its own
@@ -35,6 +36,8 @@ class Compilation {
   const CompileTask& task() const noexcept { return task_; }
   const std::string& recipe() const noexcept { return recipe_; }
   const std::filesystem::path& folder() const noexcept { return folder_; }
+  /// Whether the calling thread began it: processes die with the thread that started them.
+  bool is_of_this_thread() const noexcept { return thread_ == std::this_thread::get_id(); }
   /// When the deadline passes; never while stopped.
   Clock::time_point end() const noexcept;
 
@@ -75,6 +78,7 @@ class Compilation {
   Clock::time_point since_ = Clock::now();  ///< Start, or the last end of a stop.
   Clock::duration before_{};                ///< Time that ran before `since_`.
   bool is_stopped_ = false;
+  std::thread::id thread_ = std::this_thread::get_id();
 };
 
 /// Largest output of a compiler.

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -96,6 +97,17 @@ TEST_F(CompileHelperTest, CompilesOneTaskAfterAnotherWithOneProcess) {
   EXPECT_EQ(first.binary->metadata.at("said"), "registers 40");
   EXPECT_EQ(first.binary->metadata.at("candidate"), "c");
   EXPECT_EQ(helper(), helper());
+}
+
+TEST_F(CompileHelperTest, OneThatAnsweredBeforeAPauseServesTheNextTask) {
+  const pid_t before = helper();
+  pool().submit(source("a kernel"));
+  pollfd answered{pool().descriptor(), POLLIN, 0};
+  EXPECT_EQ(::poll(&answered, 1, 10'000), 1);
+  pool().pause();
+  EXPECT_THAT(pool().wait(0ms), SizeIs(1));
+  pool().resume();
+  EXPECT_EQ(helper(), before);
 }
 
 TEST_F(CompileHelperTest, TakesATaskThatNoSocketHoldsAtOnce) {

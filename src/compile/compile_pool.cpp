@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/machine.h"
 #include "compile/command_compilation.h"
 #include "process/poll_set.h"
 #include "process/temporary_folder.h"
@@ -32,19 +31,24 @@ struct QueuedTask {
 
 struct CompilePool::State {
   State(KernelCache& the_cache, PoolOptions the_options) : cache(the_cache), options(std::move(the_options)) {
-    if (options.jobs == 0) options.jobs = static_cast<uint32_t>(std::max<size_t>(1, allowed_cores().size()));
+    options.jobs = std::min(options.jobs > 0 ? options.jobs : share.num_jobs(), share.num_jobs());
+    poll_set.watch(share.descriptor());
   }
 
   KernelCache& cache;
   PoolOptions options;
   TemporaryFolder scratch{"compile"};
   std::deque<QueuedTask> submitted, prefetched;  ///< In both: not in the cache, and the compiler is there.
+  std::list<QueuedTask> elsewhere;               ///< Another pool compiles these.
   PollSet poll_set;
+  SharedCompilations::Member share{options.shared ? options.shared
+                                                  : std::make_shared<SharedCompilations>(options.jobs)};
   CompileHelpers helpers{std::move(options.helper), poll_set};
-  std::list<std::unique_ptr<Compilation>> running;
-  std::map<std::string, size_t> due;              ///< Number of answers due for each recipe that was submitted.
-  std::map<std::string, CompileResult> failures;  ///< In this pool.
-  std::map<std::string, double> build_seconds;    ///< By recipe, for binaries that this pool made or found.
+  std::list<std::unique_ptr<Compilation>> running;  ///< Each has a place.
+  std::list<std::unique_ptr<Compilation>> stopped;  ///< Until they have one again.
+  std::map<std::string, size_t> due;                ///< Number of answers due for each recipe that was submitted.
+  std::map<std::string, CompileResult> failures;    ///< In this pool.
+  std::map<std::string, double> build_seconds;      ///< By recipe, for binaries that this pool made or found.
   std::deque<CompileResult> answers;
   bool paused = false;
 
@@ -54,8 +58,14 @@ struct CompilePool::State {
                                     [&](const Compiler* one) { return one->name() == name; });
     return found == options.compilers.end() ? nullptr : *found;
   }
-  bool is_running(const std::string& recipe) const {
-    return std::any_of(running.begin(), running.end(), [&](const auto& one) { return one->recipe() == recipe; });
+  bool is_under_way(const std::string& recipe) const {
+    const auto is_it = [&](const auto& one) { return one->recipe() == recipe; };
+    return std::any_of(running.begin(), running.end(), is_it) || std::any_of(stopped.begin(), stopped.end(), is_it) ||
+           std::any_of(elsewhere.begin(), elsewhere.end(), [&](const QueuedTask& one) { return one.recipe == recipe; });
+  }
+  /// Whether nothing is under way and nothing waits.
+  bool is_idle() const {
+    return running.empty() && stopped.empty() && elsewhere.empty() && submitted.empty() && prefetched.empty();
   }
   auto find_prefetched(const std::string& recipe) {
     return std::find_if(prefetched.begin(), prefetched.end(),
@@ -65,25 +75,39 @@ struct CompilePool::State {
   std::optional<CompileResult> known(const CompileTask& task, const std::string& recipe);
   double seconds_of(const std::string& recipe) const {
     const auto found = build_seconds.find(recipe);
-    return found == build_seconds.end() ? 0 : found->second;
+    if (found != build_seconds.end()) return found->second;
+    const auto ended = share.ended(recipe);
+    return ended ? ended->seconds : 0;
   }
   CompileResult remember(CompileResult result);
   void answer(const CompileResult& result);
   void submit(const CompileTask& task, const std::string& recipe);
+  bool answer_without_compiler(const QueuedTask& one);
+  void queue_first(QueuedTask task) {
+    (due.contains(task.recipe) ? submitted : prefetched).push_front(std::move(task));
+  }
+  void take_back_from_others();
+  void stop_all();
   void start_waiting();
+  bool starts_one();
+  bool continues_one();
   void start(QueuedTask next);
-  void collect();
+  void collect(std::list<std::unique_ptr<Compilation>>& jobs);
   std::unique_ptr<Compilation> begun(CompileTask task);
   void finish(Compilation& ended);
+  void begin_again(const Compilation& dead);
   void keep_files(const Compilation& ended) const;
   Clock::time_point next_deadline() const;
   void set_timer() noexcept;
   void sleep(Clock::time_point end);
 };
 
-/// The answer that takes no compiler: a failure in this pool, a cached binary, or that there is no compiler.
+/// The answer that takes no compiler: a failure in this pool or one that shares, a cached binary, or that there is no
+/// compiler.
 std::optional<CompileResult> CompilePool::State::known(const CompileTask& task, const std::string& recipe) {
   if (const auto found = failures.find(recipe); found != failures.end()) return found->second;
+  if (const auto ended = share.ended(recipe); ended && !ended->outcome.ok())
+    return remember({.recipe = recipe, .outcome = ended->outcome, .binary = {}, .seconds = ended->seconds});
   // Without its compiler, a cached binary of any toolchain is accepted, like one from another machine.
   std::string toolchain, reason;
   const Compiler* compiler = find(task.compiler);
@@ -127,7 +151,7 @@ void CompilePool::State::answer(const CompileResult& result) {
 }
 
 void CompilePool::State::submit(const CompileTask& task, const std::string& recipe) {
-  if (++due[recipe] > 1 || is_running(recipe)) return;
+  if (++due[recipe] > 1 || is_under_way(recipe)) return;
   if (const auto early = find_prefetched(recipe); early != prefetched.end()) {
     submitted.push_back(std::move(*early));
     prefetched.erase(early);
@@ -144,14 +168,90 @@ void CompilePool::State::submit(const CompileTask& task, const std::string& reci
   }
 }
 
-void CompilePool::State::start_waiting() {
-  while (!paused && running.size() < options.jobs) {
-    auto& queue = submitted.empty() ? prefetched : submitted;
-    if (queue.empty()) return;
-    QueuedTask next = std::move(queue.front());
-    queue.pop_front();
-    start(std::move(next));
+/// Answers a task that another pool compiled or failed to compile. False: its binary is not in the cache.
+bool CompilePool::State::answer_without_compiler(const QueuedTask& one) {
+  try {
+    const auto result = known(one.task, one.recipe);
+    if (result) answer(*result);
+    return result.has_value();
+  } catch (...) {
+    due.erase(one.recipe);
+    throw;
   }
+}
+
+/// Looks at the tasks that other pools compiled. One that a pool gave up is compiled here, before all that waits.
+void CompilePool::State::take_back_from_others() {
+  for (auto one = elsewhere.begin(); one != elsewhere.end();) {
+    if (share.is_elsewhere(one->recipe)) {
+      ++one;
+      continue;
+    }
+    const QueuedTask task = std::move(*one);
+    one = elsewhere.erase(one);
+    if (!answer_without_compiler(task)) queue_first(task);
+  }
+}
+
+/// Stops what runs; its places are those of others now.
+void CompilePool::State::stop_all() {
+  for (const auto& job : running) job->stop();
+  stopped.splice(stopped.end(), running);
+}
+
+void CompilePool::State::start_waiting() {
+  if (share.attend()) stop_all();
+  if (paused) return;
+  take_back_from_others();
+  while (running.size() < options.jobs) {
+    const bool has_more = !stopped.empty() || !submitted.empty() || !prefetched.empty();
+    if (!has_more) break;
+    if (!(stopped.empty() ? starts_one() : continues_one())) return;
+  }
+  share.leave_line();
+}
+
+/// Lets a stopped compilation go on, or leaves its task to the pool that has begun it meanwhile. False: there is no
+/// place.
+bool CompilePool::State::continues_one() {
+  const auto job = stopped.begin();
+  const std::string recipe = (*job)->recipe();
+  const auto begun = share.begin(recipe);
+  if (begun == SharedCompilations::Begin::no_place) return false;
+  if (begun == SharedCompilations::Begin::ours) {
+    (*job)->resume();
+    running.splice(running.end(), stopped, job);
+    return true;
+  }
+  elsewhere.push_back({(*job)->task(), recipe});
+  std::error_code ignored;
+  const fs::path folder = (*job)->folder();
+  stopped.erase(job);
+  fs::remove_all(folder, ignored);
+  take_back_from_others();
+  return true;
+}
+
+/// Starts the next task, answers it, or leaves it to the pool that compiles it. False: there is no place.
+bool CompilePool::State::starts_one() {
+  using Begin = SharedCompilations::Begin;
+  auto& queue = submitted.empty() ? prefetched : submitted;
+  Begin begun = share.begin(queue.front().recipe);
+  if (begun == Begin::ended) {
+    const QueuedTask next = std::move(queue.front());
+    queue.pop_front();
+    if (answer_without_compiler(next)) return true;
+    queue.push_front(next);
+    begun = share.begin(next.recipe, true);
+  }
+  if (begun == Begin::no_place) return false;
+  QueuedTask next = std::move(queue.front());
+  queue.pop_front();
+  if (begun == Begin::elsewhere)
+    elsewhere.push_back(std::move(next));
+  else
+    start(std::move(next));
+  return true;
 }
 
 std::unique_ptr<Compilation> CompilePool::State::begun(CompileTask task) {
@@ -166,6 +266,7 @@ void CompilePool::State::start(QueuedTask next) {
   try {
     running.push_back(begun(std::move(next.task)));
   } catch (const Error& error) {
+    share.end(next.recipe, nullptr);
     // Other errors (a full disk, no more processes) are not the task's fault; they end this call, and the task is
     // dropped.
     if (error.code() != ErrorCode::unavailable && error.code() != ErrorCode::invalid_input) {
@@ -177,15 +278,16 @@ void CompilePool::State::start(QueuedTask next) {
   }
 }
 
-void CompilePool::State::collect() {
-  for (auto job = running.begin(); job != running.end();) {
+void CompilePool::State::collect(std::list<std::unique_ptr<Compilation>>& jobs) {
+  for (auto job = jobs.begin(); job != jobs.end();) {
     if (!(*job)->has_ended()) {
       ++job;
       continue;
     }
     // The job leaves the list first: if finish() throws, no dead process must remain there.
     const std::unique_ptr<Compilation> ended = std::move(*job);
-    job = running.erase(job);
+    job = jobs.erase(job);
+    if (&jobs == &stopped) ended->resume();  // A helper that answered before it was stopped serves other tasks.
     finish(*ended);
   }
 }
@@ -193,15 +295,27 @@ void CompilePool::State::collect() {
 void CompilePool::State::finish(Compilation& ended) {
   try {
     CompileResult result = ended.result();
+    if (!result.outcome.ok() && !ended.is_of_this_thread()) return begin_again(ended);
     if (!options.keep.empty()) keep_files(ended);
     if (result.binary) result.binary = cache.add(*std::move(result.binary));
+    const SharedCompilations::Ended how{result.outcome, result.seconds};
+    share.end(ended.recipe(), &how);
     answer(remember(std::move(result)));
   } catch (...) {
+    share.end(ended.recipe(), nullptr);
     due.erase(ended.recipe());
     throw;
   }
   std::error_code ignored;
   fs::remove_all(ended.folder(), ignored);
+}
+
+/// Puts the task of a compilation that may have died with its thread before all that waits.
+void CompilePool::State::begin_again(const Compilation& dead) {
+  share.end(dead.recipe(), nullptr);
+  std::error_code ignored;
+  fs::remove_all(dead.folder(), ignored);
+  queue_first({dead.task(), dead.recipe()});
 }
 
 void CompilePool::State::keep_files(const Compilation& ended) const {
@@ -224,7 +338,8 @@ Clock::time_point CompilePool::State::next_deadline() const {
 
 /// Makes the poll set readable when wait(0) has something to do; ended processes do that by themselves.
 void CompilePool::State::set_timer() noexcept {
-  const Clock::time_point next = next_deadline();
+  const Clock::time_point next =
+      std::min(next_deadline(), share.look_after_others().value_or(Clock::time_point::max()));
   if (!answers.empty())
     poll_set.wake_in(std::chrono::nanoseconds(0));
   else if (paused || next == Clock::time_point::max())
@@ -252,7 +367,7 @@ void CompilePool::submit(const CompileTask& task) {
 
 void CompilePool::prefetch(const CompileTask& task) {
   const std::string recipe = task.recipe();
-  const bool is_in_progress = state_->due.contains(recipe) || state_->is_running(recipe) ||
+  const bool is_in_progress = state_->due.contains(recipe) || state_->is_under_way(recipe) ||
                               state_->find_prefetched(recipe) != state_->prefetched.end();
   if (is_in_progress || ready(recipe) || state_->known(task, recipe)) return;
   state_->prefetched.push_back({task, recipe});
@@ -276,9 +391,10 @@ std::vector<CompileResult> CompilePool::wait(Milliseconds timeout) {
   // The limit keeps an endless wait from overflowing the clock.
   const auto end = Clock::now() + std::min<Milliseconds>(timeout, std::chrono::hours(24 * 365));
   for (;;) {
-    state_->collect();
+    state_->collect(state_->running);
+    state_->collect(state_->stopped);
     state_->start_waiting();
-    const bool is_done = !state_->answers.empty() || state_->due.empty() || state_->running.empty();
+    const bool is_done = !state_->answers.empty() || state_->due.empty() || state_->is_idle();
     if (is_done || state_->paused || Clock::now() >= end) break;
     state_->sleep(end);
   }
@@ -322,7 +438,9 @@ uint32_t CompilePool::num_jobs() const noexcept { return state_->options.jobs; }
 
 void CompilePool::pause() {
   if (state_->paused) return;
-  for (const auto& job : state_->running) job->stop();
+  state_->stop_all();
+  state_->share.attend();
+  state_->share.release();
   state_->paused = true;
   state_->set_timer();
 }
@@ -330,7 +448,6 @@ void CompilePool::pause() {
 void CompilePool::resume() {
   if (!state_->paused) return;
   state_->paused = false;
-  for (const auto& job : state_->running) job->resume();
   state_->start_waiting();
   state_->set_timer();
 }

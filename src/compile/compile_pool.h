@@ -11,25 +11,35 @@
 #include "compile/compile_helper.h"
 #include "compile/compiler.h"
 #include "compile/kernel_cache.h"
+#include "compile/shared_compilations.h"
 #include "core/turn.h"
 
 namespace attune {
 
 struct PoolOptions {
   uint32_t jobs = 0;           ///< Maximum number of processes at once; 0: the number of cores this process may use.
+                               ///< Never more than the pools that share have together.
   Milliseconds deadline{0};    ///< Deadline of one compilation in place of its compiler's own; 0: the compiler's. Its
                                ///< clock stops while the pool is paused.
   std::filesystem::path keep;  ///< Folder that keeps sources, binaries and logs, by recipe; empty: they are removed.
   std::vector<const Compiler*> compilers;  ///< That tasks may name; empty: those of this build.
   HelperProgram helper;                    ///< For compilers that are libraries.
+  /// With the other pools of this process that compile into the same cache; null: the pool shares nothing.
+  std::shared_ptr<SharedCompilations> shared;
 };
 
 /// Compiles tasks in child processes, each in its own process group with the limits of its compiler and a deadline, and
 /// adds the binaries to the cache. A command has a process for each task; the processes of a library do one after
 /// another, and those that wait use no processor time. Processes are started by submit(), prefetch(), wait() and
 /// resume(), as soon as fewer than `jobs` run. Has no threads, and one thread calls it: the processes die with that
-/// thread. If the program is killed, the children of a compiler driver (`cc1`) run on to the end of their source, at
-/// most up to a limit on their processor time.
+/// thread, and their tasks begin again where another one goes on with the pool. If the program is killed, the children
+/// of a compiler driver (`cc1`) run on to the end of their source, at most up to a limit on their processor time.
+///
+/// Pools that share (PoolOptions::shared) may be called by different threads at once. Of a recipe that several are
+/// asked for one has a compiler, and the others take what came of it: the binary from the cache, or the failure. If
+/// that one is destroyed, paused, or no longer called while they wait, another one compiles the recipe. What is shared
+/// further are the places of processes: a pool that has to stop one for lack of a place lets it go on when it has one
+/// again.
 ///
 /// Functions that start processes throw io when the temporary folder or the cache cannot be written, device when no
 /// more processes can be started; the task in question is then not answered.
@@ -42,8 +52,9 @@ class CompilePool {
   CompilePool& operator=(const CompilePool&) = delete;
 
   /// Looks for the task's binary in the cache, and compiles it otherwise. A recipe that is already known (cached, in
-  /// progress, failed in this pool) is not compiled again, but each call gets an answer. If the task's compiler is
-  /// missing, a cached binary of any toolchain is the answer. Takes 0.1 ms to look, and 0.3 ms to start a process.
+  /// progress, failed in this pool or one that shares) is not compiled again, but each call gets an answer. If the
+  /// task's compiler is missing, a cached binary of any toolchain is the answer. Takes 0.1 ms to look, and 0.3 ms to
+  /// start a process.
   void submit(const CompileTask& task);
   /// Compiles a task that may be submitted later: with a process that no submitted task waits for, and without an
   /// answer. Does nothing for a recipe that is known.

@@ -6,10 +6,12 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <thread>
 
 #include "base/text.h"
 #include "compile/compile_pool.h"
 #include "process/temporary_folder.h"
+#include "testing/becomes_true.h"
 #include "testing/script_compiler.h"
 
 namespace attune {
@@ -93,6 +95,19 @@ TEST_F(CompilePoolOf, ACompilerIsWaitedForInOnePollWithOtherThings) {
   EXPECT_EQ(polled_first(pool, ends[0]), "pool") << "an answer from the cache";
   ::close(ends[0]);
   ::close(ends[1]);
+}
+
+TEST_F(CompilePoolOf, ATaskThatDiedWithItsThreadBeginsAgain) {
+  const ScriptCompiler compiler({.memory_bytes = 0, .deadline = 10s});
+  CompilePool pool(cache_, {.compilers = {&compiler}});
+  const CompileTask task = script("mkdir " + marked("first") + " && exec sleep 1000; : >out");
+  std::thread([&] {
+    pool.submit(task);
+    EXPECT_TRUE(becomes_true([&] { return fs::exists(marked("first")); }));
+  }).join();
+  const auto answers = pool.wait(10s);
+  ASSERT_THAT(answers, SizeIs(1));
+  EXPECT_TRUE(answers[0].outcome.ok()) << answers[0].outcome.detail;
 }
 
 TEST_F(CompilePoolOf, ACompilerEndsAPollAtItsDeadline) {

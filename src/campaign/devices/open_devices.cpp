@@ -174,9 +174,11 @@ std::filesystem::path kernel_cache_folder(const KernelOptions& options) {
   return folder.empty() ? folder : std::filesystem::absolute(folder);
 }
 
-std::unique_ptr<Kernels> open_kernels(const DeviceInfo& device, const KernelOptions& options, size_t num_jobs) {
+std::unique_ptr<Kernels> open_kernels(const DeviceInfo& device, const KernelOptions& options, size_t num_jobs,
+                                      std::shared_ptr<SharedCompilations> shared) {
   PoolOptions pool{.jobs = options.jobs, .deadline = milliseconds_of(options.deadline_s), .keep = options.keep};
   if (pool.jobs == 0) pool.jobs = static_cast<uint32_t>(num_jobs);
+  pool.shared = std::move(shared);
   // The running executable, even if its file has been replaced since.
   pool.helper = {.arguments = {"/proc/self/exe", "compile-worker"},
                  .environment = worker_options(device.kind, nullptr).environment};
@@ -205,6 +207,7 @@ std::vector<Environment> open_environments(const DeviceChoice& devices, Isolatio
   max_cache_bytes(kernels);
   if (units_are_cores(parts.front().name)) check_stack();
   const auto strays = isolation == Isolation::process ? std::make_shared<Strays>() : nullptr;
+  const auto compilations = std::make_shared<SharedCompilations>(kernels.jobs);
   std::vector<Environment> all;
   for (Part& part : parts) {
     part.num_workers = num_workers;
@@ -222,7 +225,7 @@ std::vector<Environment> open_environments(const DeviceChoice& devices, Isolatio
       one.opened = open_device(part.name, devices.threads);
       one.executor = std::make_unique<LocalExecutor>(*one.opened, solvers);
     }
-    one.kernels = open_kernels(one.device(), kernels, part.cores.size());
+    one.kernels = open_kernels(one.device(), kernels, part.cores.size(), compilations);
     one.cores = part.cores;
     one.flags = device_flags(here, one.device().key());
   }

@@ -44,8 +44,10 @@ struct KernelOptions {
 /// Returns the folder of compiled kernels, absolute. Throws invalid_input for one that cannot be.
 std::filesystem::path kernel_cache_folder(const KernelOptions& options);
 /// Returns the compiled kernels of a device, which need not be here. `num_jobs`: number of concurrent compilers if the
-/// options name none; 0: one per core of this process. Throws invalid_input for a wrong folder or variable.
-std::unique_ptr<Kernels> open_kernels(const DeviceInfo& device, const KernelOptions& options, size_t num_jobs = 0);
+/// options name none; 0: one per core of this process. `shared`: with the other devices of a run; null: nothing. Throws
+/// invalid_input for a wrong folder or variable.
+std::unique_ptr<Kernels> open_kernels(const DeviceInfo& device, const KernelOptions& options, size_t num_jobs = 0,
+                                      std::shared_ptr<SharedCompilations> shared = nullptr);
 /// Returns the ids of the devices to open: device_ids(), of which a choice that names none has the first alone without
 /// worker processes, which several devices need.
 std::string ids_to_open(const DeviceChoice& devices, Isolation isolation,
