@@ -22,6 +22,7 @@ struct Settings {
   std::vector<uint64_t> max_trials = {0};
   std::vector<std::string> libraries;  ///< Libraries whose solvers compete; empty: all.
   std::string device = "cpu:0";
+  std::filesystem::path beside;  ///< The program whose worker prepares candidates beside; empty: none does.
   /// `regret`: the oracle is a race of so many candidates, where measuring all would take days; 0: all are measured.
   uint64_t oracle_trials = 0;
   bool packed = false;           ///< Weights are packed ahead (bpreshuffle=1).

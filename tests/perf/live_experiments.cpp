@@ -32,10 +32,11 @@ constexpr Experiment kExperiments[] = {
 };
 
 int usage() {
-  fmt::print(stderr,
-             "usage: attune_live_experiments EXPERIMENT [--quick] [--trials N] [--seed N] [--quiet-wait SECONDS] "
-             "[--json FILE] [--markdown FILE] [--shapes FILE] [--noise FILE] [--part I/N] [--max-trials N] "
-             "[--libraries a,b] [--packed] [--max-seconds S] [--devices cuda:0] [--oracle-trials N]\n");
+  fmt::print(
+      stderr,
+      "usage: attune_live_experiments EXPERIMENT [--quick] [--trials N] [--seed N] [--quiet-wait SECONDS] "
+      "[--json FILE] [--markdown FILE] [--shapes FILE] [--noise FILE] [--part I/N] [--max-trials N] "
+      "[--libraries a,b] [--packed] [--max-seconds S] [--devices cuda:0] [--oracle-trials N] [--beside PROGRAM]\n");
   for (const Experiment& one : kExperiments) fmt::print(stderr, "  {:<8} {}\n", one.name, one.title);
   return 2;
 }
@@ -92,6 +93,8 @@ bool parse(int argc, char** argv, Arguments& arguments) {
       }
     } else if (word == "--devices") {
       arguments.settings.device = value;
+    } else if (word == "--beside") {
+      arguments.settings.beside = value;
     } else if (word == "--oracle-trials" && number && *number > 0) {
       arguments.settings.oracle_trials = static_cast<uint64_t>(*number);
     } else if (word == "--libraries") {

@@ -40,7 +40,12 @@ class Narrator final : public TuneObserver {
 Workbench::Workbench(const Settings& settings, const Registry& solvers)
     : device(open_device(settings.device)),
       executor(std::make_unique<LocalExecutor>(*device, solvers)),
-      kernels(std::make_unique<Kernels>(solvers, device->info(), cache_location().path)) {}
+      kernels(std::make_unique<Kernels>(solvers, device->info(), cache_location().path)) {
+  if (settings.beside.empty()) return;
+  const auto shared = std::make_shared<SharedDevice>();
+  executor = std::make_unique<SharingExecutor>(std::move(executor), shared);
+  neighbour = std::make_unique<PreparingNeighbour>(settings.beside, settings.device, shared);
+}
 
 OpenAnswer open_problem(Executor& executor, ProblemId id, const Problem& problem, const Protocol& protocol) {
   auto opened = open(executor, {id, problem, protocol});

@@ -9,6 +9,7 @@
 #include "device/device.h"
 #include "experiment.h"
 #include "measure/blocking_calls.h"
+#include "preparing_neighbour.h"
 #include "process/quiet.h"
 #include "solver/registry.h"
 #include "store/journal.h"
@@ -23,6 +24,7 @@ struct Workbench {
   explicit Workbench(const Settings& settings, const Registry& solvers = registry());
   std::unique_ptr<Device> device;
   std::unique_ptr<Executor> executor;
+  std::unique_ptr<PreparingNeighbour> neighbour;  ///< Null: nobody works on the device beside.
   std::unique_ptr<Kernels> kernels;
 };
 
