@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace attune {
 
@@ -19,6 +20,9 @@ namespace attune {
   X(nvrtcGetProgramLogSize)       \
   X(nvrtcGetProgramLog)
 
+/// `13.0` as a pair of numbers.
+using NvrtcVersion = std::pair<int, int>;
+
 /// libnvrtc, opened at run time: it needs no GPU and no driver. Thread-safe.
 class NvrtcLibrary {
  public:
@@ -28,6 +32,8 @@ class NvrtcLibrary {
   /// `13.0-f5cbe52a`: the version that the library tells, and the beginning of its file's hash, because builds of one
   /// version make other code.
   std::string version() const;
+  /// The version that the library tells. Throws unavailable.
+  NvrtcVersion version_number() const;
   /// Folder of CUDA's headers that belong to the library; empty when they are not installed beside it.
   const std::string& include_folder() const noexcept { return include_folder_; }
 

@@ -38,6 +38,7 @@ struct GemmConfig {
   /// of(text()) is the same.
   Config text() const;
 
+  bool has_second_launch() const noexcept { return split_k > 1 && reduction == Reduction::launch; }
   int64_t tile_rows() const noexcept { return kernel == Kernel::tile ? block_m : rows; }
   int64_t tile_columns() const noexcept { return kernel == Kernel::tile ? block_n : columns * warps; }
   int64_t num_threads() const noexcept {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 namespace attune::jit_cuda {
 namespace {
@@ -21,6 +22,7 @@ constexpr int64_t kManyTiles = 2;              // Per multiprocessor: then parts
 constexpr int64_t kLeastSharedTile = 64 * 64;  // Smaller ones are many, and are divided by parts of k.
 constexpr double kFullWave = 0.9;              // Of the blocks that run at once: then whole tiles keep all busy.
 constexpr int64_t kMaxBlocks = 1 << 30;        // Kernels count tiles in 32 bits.
+constexpr int64_t kMaxSharedSteps = std::numeric_limits<int32_t>::max();
 constexpr int64_t kMaxSumBytes = 64 << 20;     // Of the parts' sums; each stream of a plan has its own.
 
 constexpr std::array<int64_t, 5> kRows = {1, 2, 4, 8, 16};
@@ -204,6 +206,11 @@ constexpr GemmRule kRules[] = {
                                 c.num_steps(s) * c.block_k >= kLeastPart * c.blocks);
      },
      "whole tiles keep all multiprocessors busy, or are small, or the blocks' shares would be too short"},
+    {"steps",
+     [](const GemmConfig& c, const GemmShape& s, const DeviceInfo&) {
+       return c.blocks == 0 || c.num_steps(s) <= kMaxSharedSteps;
+     },
+     "blocks that share steps count them in 31 bits"},
     {"resident",
      [](const GemmConfig& c, const GemmShape& s, const DeviceInfo& d) {
        const int64_t beside = blocks_of_unit(c, d);
