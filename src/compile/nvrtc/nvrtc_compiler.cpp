@@ -17,7 +17,6 @@ namespace {
 constexpr uint64_t kMemoryBytes = uint64_t{8} << 30;  // Address space; the helper maps 0.3 GB of libraries.
 constexpr Milliseconds kDeadline{60'000};
 
-/// An option that older libraries refuse, and that changes no code.
 constexpr std::string_view kMinimal = "--minimal";
 constexpr NvrtcVersion kLeastForMinimal = {12, 4};
 
@@ -82,6 +81,10 @@ void refuse_zeros(const CompileTask& task) {
 
 }  // namespace
 
+bool nvrtc_takes(std::string_view option, NvrtcVersion version) {
+  return option != kMinimal || version >= kLeastForMinimal;
+}
+
 std::string NvrtcCompiler::toolchain() const { return "nvrtc-" + NvrtcLibrary::get().version(); }
 
 bool NvrtcCompiler::targets(std::string_view arch) const {
@@ -124,7 +127,7 @@ LibraryOutput NvrtcCompiler::compile(const CompileTask& task) const {
                                       "--device-as-default-execution-space", "--ptxas-options=-v"};
   if (!library.include_folder().empty()) options.push_back("--include-path=" + library.include_folder());
   for (const std::string& option : task.options) {
-    if (option != kMinimal || library.version_number() >= kLeastForMinimal) options.push_back(option);
+    if (nvrtc_takes(option, library.version_number())) options.push_back(option);
   }
   std::vector<const char*> pointers;
   for (const std::string& option : options) pointers.push_back(option.c_str());

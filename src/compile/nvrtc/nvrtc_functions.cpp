@@ -49,8 +49,8 @@ const NvrtcLibrary& NvrtcLibrary::get() {
   return library;
 }
 
-NvrtcVersion NvrtcLibrary::version_number() const {
-  NvrtcVersion number;
+std::pair<int, int> NvrtcLibrary::version_number() const {
+  std::pair<int, int> number;
   if (nvrtcVersion(&number.first, &number.second) != NVRTC_SUCCESS)
     fail(ErrorCode::unavailable, "NVRTC does not tell its version");
   return number;

@@ -20,9 +20,6 @@ namespace attune {
   X(nvrtcGetProgramLogSize)       \
   X(nvrtcGetProgramLog)
 
-/// `13.0` as a pair of numbers.
-using NvrtcVersion = std::pair<int, int>;
-
 /// libnvrtc, opened at run time: it needs no GPU and no driver. Thread-safe.
 class NvrtcLibrary {
  public:
@@ -33,7 +30,7 @@ class NvrtcLibrary {
   /// version make other code.
   std::string version() const;
   /// The version that the library tells. Throws unavailable.
-  NvrtcVersion version_number() const;
+  std::pair<int, int> version_number() const;
   /// Folder of CUDA's headers that belong to the library; empty when they are not installed beside it.
   const std::string& include_folder() const noexcept { return include_folder_; }
 

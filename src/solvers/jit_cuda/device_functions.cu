@@ -3,7 +3,8 @@
 #define ATTUNE_UNROLL _Pragma("unroll")
 // A loop that the compiler would unroll for its size takes it longer than all the rest.
 #define ATTUNE_ROLL _Pragma("unroll 1")
-#define ATTUNE_UNROLL_TIMES(times) _Pragma("unroll (" #times ")")
+#define ATTUNE_PRAGMA(text) _Pragma(#text)
+#define ATTUNE_UNROLL_TIMES(times) ATTUNE_PRAGMA(unroll times)
 
 static __device__ float half_to_float(unsigned short half) {
   float value;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "solvers/jit_cuda/kernel_registers.h"
 
 namespace attune::jit_cuda {
 
@@ -52,6 +53,10 @@ class Constants {
  public:
   void number(const char* name, int64_t value) { text_ += fmt::format("constexpr int {} = {};\n", name, value); }
   void flag(const char* name, bool value) { text_ += fmt::format("constexpr bool {} = {};\n", name, value); }
+  void bounds(int64_t blocks) {
+    text_ += blocks > 0 ? fmt::format("#define ATTUNE_BOUNDS kThreads, {}\n", blocks)
+                        : std::string("#define ATTUNE_BOUNDS kThreads\n");
+  }
   const std::string& text() const noexcept { return text_; }
 
  private:
@@ -84,6 +89,7 @@ std::string constants_of(const GemmShape& shape, const GemmConfig& config) {
     constants.number("kWarps", config.warps);
     constants.number("kDepthWarps", config.depth_warps);
     constants.number("kUnroll", config.unroll);
+    constants.bounds(resident_blocks(shape, config));
   }
   return constants.text();
 }

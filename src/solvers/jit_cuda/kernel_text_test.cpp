@@ -166,10 +166,30 @@ TEST(JitCudaTasks, DoNotChangeWithoutANewVersion) {
       }
     }
   }
+  for (const auto& [in, out] :
+       {std::pair{DType::bf16, DType::bf16}, {DType::fp16, DType::fp32}, {DType::fp32, DType::bf16}})
+    lines.push_back(fmt::format("{} {} {} second launch", sum_task({.in = in, .out = out}, "sm_90").recipe(), name(in),
+                                name(out)));
   if (std::getenv("ATTUNE_WRITE_GOLDEN") != nullptr) write_file_atomically(file, join(lines, "\n") + "\n");
   EXPECT_EQ(read_file(file), join(lines, "\n") + "\n")
       << "the text of a generated kernel has changed: raise the version of jit_cuda.gemm, and write the file anew with "
          "ATTUNE_WRITE_GOLDEN=1";
+}
+
+/// A bound is of 16-bit rows that begin at vectors; others need other registers, and would spill.
+TEST(JitCudaTasks, TellTheAssemblerTheBlocksOfTheConfigsThatNeedIt) {
+  const auto bounds = [](int64_t k, DType type, const char* config) {
+    const std::string source =
+        gemm_task({.m = 2, .n = 512, .k = k, .in = type}, GemmConfig::of(Config::parse(config)), "sm_90").source;
+    const size_t at = source.find("#define ATTUNE_BOUNDS ");
+    return source.substr(at, source.find('\n', at) - at);
+  };
+  const char* const bound = "kernel=dot;rows=2;columns=2;warps=1;depth_warps=4;unroll=4;split_k=1";
+  EXPECT_EQ(bounds(4096, DType::bf16, bound), "#define ATTUNE_BOUNDS kThreads, 4");
+  EXPECT_EQ(bounds(4096, DType::fp32, bound), "#define ATTUNE_BOUNDS kThreads");
+  EXPECT_EQ(bounds(4097, DType::bf16, bound), "#define ATTUNE_BOUNDS kThreads");
+  EXPECT_EQ(bounds(4096, DType::bf16, "kernel=dot;rows=2;columns=2;warps=1;depth_warps=4;unroll=2;split_k=1"),
+            "#define ATTUNE_BOUNDS kThreads");
 }
 
 /// What NVRTC reads and does not need takes a search's time.

@@ -47,7 +47,8 @@ static __device__ void multiply(const KernelArguments& product, const Tile& tile
         place_in_b(product, within(tile.first_column + place.column + t * 8 + group, product.n), first);
   float sums[kTiles][kRowTiles][4] = {};
   // All lanes of a warp make its products, also those that have nothing left.
-  ATTUNE_UNROLL_TIMES(kTiles * kRowTiles * kUnroll <= 2 ? 2 : 1)
+  constexpr int kTimes = kTiles * kRowTiles * kUnroll <= 2 ? 2 : 1;  // Of the least steps the counting would be a third.
+  ATTUNE_UNROLL_TIMES(kTimes)
   for (int left = tile.end - first; left > -of_group * 8; left -= kStep) {
     add_products(a, b, left, sums);
     ATTUNE_UNROLL
