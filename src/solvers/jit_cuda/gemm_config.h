@@ -8,6 +8,9 @@
 
 namespace attune::jit_cuda {
 
+/// Registers of a multiprocessor, of 32 bits.
+inline constexpr int64_t kRegistersOfUnit = 64 << 10;
+
 /// The least number of pieces of a size that cover a value. Both are positive.
 inline int64_t num_pieces(int64_t value, int64_t size) noexcept { return (value + size - 1) / size; }
 

@@ -13,7 +13,6 @@ constexpr int64_t kDefaultSharedBytes = 99 << 10;  // Of the smallest GPU since 
 constexpr int64_t kReservedBytes = 1 << 10;        // Of shared memory for each block, besides.
 constexpr int64_t kMaxFewRows = 16;            // Rows of A up to which weights are worth streaming once for each 16.
 constexpr int64_t kMaxDotRows = 64;            // Of fp32, which the tensor cores do not multiply exactly.
-constexpr int64_t kRegisters = 64 << 10;       // Of a multiprocessor.
 constexpr int64_t kUsedRegisters = 48;         // Of a thread for addresses and loops, by the assembler's reports.
 constexpr int64_t kUsedRegistersOfDot = 80;    // It holds the unpacked elements besides.
 constexpr int64_t kMaxRegisters = 255;         // Of a thread.
@@ -181,7 +180,7 @@ constexpr GemmRule kRules[] = {
     {"registers",
      [](const GemmConfig& c, const GemmShape& s, const DeviceInfo&) {
        const int64_t of_thread = used_registers(c, s);
-       return of_thread <= kMaxRegisters && of_thread * c.num_threads() <= kRegisters;
+       return of_thread <= kMaxRegisters && of_thread * c.num_threads() <= kRegistersOfUnit;
      },
      "its sums and what is loaded ahead do not fit into registers"},
     {"stages",
@@ -217,7 +216,7 @@ constexpr GemmRule kRules[] = {
        // A multiprocessor has as much as one block may use, and what it keeps for itself.
        const int64_t there = fact(d, "shared_bytes", kDefaultSharedBytes) + kReservedBytes;
        return beside <= 1 || (beside * (c.shared_bytes() + kReservedBytes) <= there &&
-                              beside * used_registers(c, s) * c.num_threads() <= kRegisters);
+                              beside * used_registers(c, s) * c.num_threads() <= kRegistersOfUnit);
      },
      "so many blocks do not fit on a multiprocessor"},
     {"tiles",

@@ -6,8 +6,6 @@
 namespace attune::jit_cuda {
 namespace {
 
-constexpr int64_t kRegisters = 64 << 10;  // Of a multiprocessor.
-
 /// Registers of a thread of such kernels.
 struct Bound {
   Kernel kernel;
@@ -41,7 +39,7 @@ int64_t resident_blocks(const GemmShape& shape, const GemmConfig& config) noexce
            one.unroll == config.unroll && config.num_threads() >= one.least_threads;
   });
   if (bound == std::end(kBounds)) return 0;
-  return std::max<int64_t>(kRegisters / (bound->registers * config.num_threads()), 1);
+  return std::max<int64_t>(kRegistersOfUnit / (bound->registers * config.num_threads()), 1);
 }
 
 }  // namespace attune::jit_cuda

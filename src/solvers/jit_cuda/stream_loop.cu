@@ -4,6 +4,8 @@
 // products are made: the order of k's elements is the same in both operands, and no other than that of memory is needed.
 constexpr int kTiles = kColumns / 16, kRowTiles = kRows / 8;
 constexpr int kChunk = 32;  // Elements of k that a warp loads of a row at once.
+// Steps between two tests of the loop: of the smallest steps, counting would be a third.
+constexpr int kTimes = kTiles * kRowTiles * kUnroll <= 2 ? 2 : 1;
 
 // Adds the products of kUnroll chunks, of whose first row `count` elements are left from this lane's on.
 static __device__ void add_products(const char* const (&a)[kRowTiles], const char* const (&b)[kTiles][2], int count,
@@ -47,7 +49,6 @@ static __device__ void multiply(const KernelArguments& product, const Tile& tile
         place_in_b(product, within(tile.first_column + place.column + t * 8 + group, product.n), first);
   float sums[kTiles][kRowTiles][4] = {};
   // All lanes of a warp make its products, also those that have nothing left.
-  constexpr int kTimes = kTiles * kRowTiles * kUnroll <= 2 ? 2 : 1;  // Of the least steps the counting would be a third.
   ATTUNE_UNROLL_TIMES(kTimes)
   for (int left = tile.end - first; left > -of_group * 8; left -= kStep) {
     add_products(a, b, left, sums);
