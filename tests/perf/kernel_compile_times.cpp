@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What NVRTC takes for the kernels that searches of jit_cuda ask for, without a GPU: attune_kernel_compile_times
-// [--list] [CONFIGS [ARCHITECTURE]]. The starts and CONFIGS (100) random configs of bf16 products of M = 1, 16, 64, 512 and 4096,
-// N = K = 4096, on one core. --list: prints their names instead.
+// [--list] [CONFIGS [ARCHITECTURE]]. The starts and CONFIGS (100) random configs of bf16 products of M = 1, 16, 64, 512
+// and 4096, N = K = 4096, on one core. --list: prints their names instead.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,9 +30,7 @@ struct Times {
   double all = 0, front_end = 0, optimizer = 0, assembler = 0;
 };
 
-double seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 /// Of `kernel.cu, NVVM Optimizer, 66, ms`.
 double phase(const std::string& report, const std::string& name) {

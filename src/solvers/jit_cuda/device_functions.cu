@@ -49,10 +49,9 @@ static __device__ uint4 load_again(const void* address, bool is_there) {
 // An element that is read again, or 0, for which no address is read.
 static __device__ unsigned short load_short(const void* address, bool is_there) {
   unsigned short element;
-  asm volatile(
-      "{\n.reg .pred there;\nsetp.ne.u32 there, %2, 0;\nmov.u16 %0, 0;\n@there ld.global.nc.u16 %0, [%1];\n}"
-      : "=h"(element)
-      : "l"(address), "r"(static_cast<unsigned>(is_there)));
+  asm volatile("{\n.reg .pred there;\nsetp.ne.u32 there, %2, 0;\nmov.u16 %0, 0;\n@there ld.global.nc.u16 %0, [%1];\n}"
+               : "=h"(element)
+               : "l"(address), "r"(static_cast<unsigned>(is_there)));
   return element;
 }
 static __device__ unsigned load_word(const void* address, bool is_there) {

@@ -92,10 +92,11 @@ void multiply_add(float (&sums)[4], const unsigned (&a)[4], unsigned b0, unsigne
 /// Shared memory begins at a multiple of 128 bytes that is not 0.
 constexpr unsigned kSharedAddress = 1024;
 inline unsigned shared_address(const void* address) {
-  return kSharedAddress +
-         static_cast<unsigned>(static_cast<const unsigned char*>(address) - Block::current().shared());
+  return kSharedAddress + static_cast<unsigned>(static_cast<const unsigned char*>(address) - Block::current().shared());
 }
-inline unsigned char* at_shared_address(unsigned address) { return Block::current().shared() + (address - kSharedAddress); }
+inline unsigned char* at_shared_address(unsigned address) {
+  return Block::current().shared() + (address - kSharedAddress);
+}
 
 /// PTX's description of ldmatrix.x4.
 inline void load_matrices(unsigned (&matrices)[4], unsigned row) {

@@ -22,7 +22,7 @@ constexpr int64_t kLeastSharedTile = 64 * 64;  // Smaller ones are many, and are
 constexpr double kFullWave = 0.9;              // Of the blocks that run at once: then whole tiles keep all busy.
 constexpr int64_t kMaxBlocks = 1 << 30;        // Kernels count tiles in 32 bits.
 constexpr int64_t kMaxSharedSteps = std::numeric_limits<int32_t>::max();
-constexpr int64_t kMaxSumBytes = 64 << 20;     // Of the parts' sums; each stream of a plan has its own.
+constexpr int64_t kMaxSumBytes = 64 << 20;  // Of the parts' sums; each stream of a plan has its own.
 
 constexpr std::array<int64_t, 5> kRows = {1, 2, 4, 8, 16};
 constexpr std::array<int64_t, 5> kColumns = {1, 2, 4, 16, 32};

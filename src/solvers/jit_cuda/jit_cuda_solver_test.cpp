@@ -61,8 +61,8 @@ TEST_F(JitCudaSolverFacts, TheSecondLaunchIsOneTaskForAllConfigsThatHaveIt) {
   const Problem one = problem("gemm_a16w16 m=5 n=512 k=4096 dtype=bf16");
   const auto tasks = [&](const char* config) { return solver_->compile_tasks(one, Config::parse(config), gpu_); };
   const auto dot = tasks("kernel=dot;rows=2;columns=2;warps=1;depth_warps=4;unroll=1;split_k=4;reduce=launch");
-  const auto tile =
-      tasks("kernel=tile;block_m=16;block_n=32;block_k=64;stages=2;m_warps=1;n_warps=2;group_m=1;split_k=2;reduce=launch");
+  const auto tile = tasks(
+      "kernel=tile;block_m=16;block_n=32;block_k=64;stages=2;m_warps=1;n_warps=2;group_m=1;split_k=2;reduce=launch");
   ASSERT_EQ(dot.size(), 2u);
   ASSERT_EQ(tile.size(), 2u);
   EXPECT_EQ(dot[1].recipe(), tile[1].recipe());

@@ -26,7 +26,7 @@ namespace attune::emulated_gpu::ATTUNE_KERNEL {
 constexpr int kIn = 1, kOut = 1, kRows = 4, kColumns = 2, kWarps = 2, kDepthWarps = 2, kUnroll = 2;
 constexpr bool kIsShifted = false, kIsPacked = false, kIsSplit = true;
 #include "solvers/jit_cuda/emulated_texts.inc"
-}
+}  // namespace attune::emulated_gpu::ATTUNE_KERNEL
 
 #define ATTUNE_KERNEL dot_fp32_shifted
 #define ATTUNE_LOOP "solvers/jit_cuda/dot_loop.cu"
@@ -37,7 +37,7 @@ namespace attune::emulated_gpu::ATTUNE_KERNEL {
 constexpr int kIn = 0, kOut = 0, kRows = 2, kColumns = 4, kWarps = 1, kDepthWarps = 4, kUnroll = 1;
 constexpr bool kIsShifted = true, kIsPacked = false, kIsSplit = false;
 #include "solvers/jit_cuda/emulated_texts.inc"
-}
+}  // namespace attune::emulated_gpu::ATTUNE_KERNEL
 
 #define ATTUNE_KERNEL stream_bf16_shifted
 #define ATTUNE_LOOP "solvers/jit_cuda/stream_loop.cu"
@@ -48,7 +48,7 @@ namespace attune::emulated_gpu::ATTUNE_KERNEL {
 constexpr int kIn = 1, kOut = 0, kRows = 16, kColumns = 16, kWarps = 2, kDepthWarps = 2, kUnroll = 2;
 constexpr bool kIsShifted = true, kIsPacked = false, kIsSplit = true;
 #include "solvers/jit_cuda/emulated_texts.inc"
-}
+}  // namespace attune::emulated_gpu::ATTUNE_KERNEL
 
 #define ATTUNE_KERNEL tile_fp16
 #define ATTUNE_HAS_SHARES 0
@@ -63,7 +63,7 @@ namespace attune::emulated_gpu::ATTUNE_KERNEL {
 constexpr int kIn = 1, kOut = 1, kBlockM = 32, kBlockN = 32, kBlockK = 32, kStages = 2, kWarpsM = 2, kWarpsN = 1;
 constexpr bool kIsShifted = true, kIsPacked = false, kIsSplit = false;
 #include "solvers/jit_cuda/emulated_texts.inc"
-}
+}  // namespace attune::emulated_gpu::ATTUNE_KERNEL
 
 #define ATTUNE_KERNEL dot_fp32_packed
 #define ATTUNE_LOOP "solvers/jit_cuda/dot_loop.cu"
@@ -74,7 +74,7 @@ namespace attune::emulated_gpu::ATTUNE_KERNEL {
 constexpr int kIn = 0, kOut = 0, kRows = 2, kColumns = 4, kWarps = 1, kDepthWarps = 4, kUnroll = 1;
 constexpr bool kIsShifted = true, kIsPacked = true, kIsSplit = false;
 #include "solvers/jit_cuda/emulated_texts.inc"
-}
+}  // namespace attune::emulated_gpu::ATTUNE_KERNEL
 
 #define ATTUNE_KERNEL stream_fp16_packed
 #define ATTUNE_LOOP "solvers/jit_cuda/stream_loop.cu"
@@ -85,7 +85,7 @@ namespace attune::emulated_gpu::ATTUNE_KERNEL {
 constexpr int kIn = 2, kOut = 2, kRows = 8, kColumns = 32, kWarps = 1, kDepthWarps = 2, kUnroll = 4;
 constexpr bool kIsShifted = true, kIsPacked = true, kIsSplit = true;
 #include "solvers/jit_cuda/emulated_texts.inc"
-}
+}  // namespace attune::emulated_gpu::ATTUNE_KERNEL
 
 #define ATTUNE_KERNEL tile_bf16_packed
 #define ATTUNE_LOOP "solvers/jit_cuda/tile_copies.cu"
@@ -96,7 +96,7 @@ namespace attune::emulated_gpu::ATTUNE_KERNEL {
 constexpr int kIn = 1, kOut = 0, kBlockM = 16, kBlockN = 64, kBlockK = 64, kStages = 3, kWarpsM = 1, kWarpsN = 2;
 constexpr bool kIsShifted = false, kIsPacked = true, kIsSplit = true;
 #include "solvers/jit_cuda/emulated_texts.inc"
-}
+}  // namespace attune::emulated_gpu::ATTUNE_KERNEL
 
 #define ATTUNE_KERNEL tile_packed_shifted
 #define ATTUNE_LOOP "solvers/jit_cuda/tile_moves.cu"
@@ -107,7 +107,7 @@ namespace attune::emulated_gpu::ATTUNE_KERNEL {
 constexpr int kIn = 1, kOut = 1, kBlockM = 32, kBlockN = 32, kBlockK = 32, kStages = 2, kWarpsM = 2, kWarpsN = 1;
 constexpr bool kIsShifted = true, kIsPacked = true, kIsSplit = false;
 #include "solvers/jit_cuda/emulated_texts.inc"
-}
+}  // namespace attune::emulated_gpu::ATTUNE_KERNEL
 
 #define ATTUNE_KERNEL shares_fp16
 #define ATTUNE_HAS_SHARES 1
@@ -122,7 +122,7 @@ namespace attune::emulated_gpu::ATTUNE_KERNEL {
 constexpr int kIn = 1, kOut = 1, kBlockM = 32, kBlockN = 32, kBlockK = 32, kStages = 2, kWarpsM = 2, kWarpsN = 1;
 constexpr bool kIsShifted = true, kIsPacked = true, kIsSplit = false;
 #include "solvers/jit_cuda/emulated_texts.inc"
-}
+}  // namespace attune::emulated_gpu::ATTUNE_KERNEL
 
 // What the emulated GPU must find out: texts that leave out what orders a GPU's threads.
 namespace attune::emulated_gpu {

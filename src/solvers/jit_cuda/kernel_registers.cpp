@@ -12,22 +12,13 @@ struct Bound {
   int64_t rows, columns, unroll, registers;
   int64_t least_threads = 0;
 };
-constexpr Bound kBounds[] = {{Kernel::dot, 1, 1, 4, 32},
-                             {Kernel::dot, 1, 1, 8, 32},
-                             {Kernel::dot, 1, 4, 1, 48},
-                             {Kernel::dot, 2, 2, 4, 128},
-                             {Kernel::dot, 2, 4, 2, 96},
-                             {Kernel::dot, 2, 4, 4, 128},
-                             {Kernel::dot, 4, 1, 2, 64},
-                             {Kernel::dot, 4, 4, 1, 96},
-                             {Kernel::dot, 4, 4, 2, 128},
-                             {Kernel::dot, 4, 4, 4, 168},
-                             {Kernel::dot, 8, 1, 1, 64},
-                             {Kernel::dot, 8, 1, 4, 136},
-                             {Kernel::dot, 8, 1, 8, 168},
-                             {Kernel::dot, 8, 2, 1, 80},
-                             {Kernel::stream, 16, 32, 2, 64, 512},
-                             {Kernel::stream, 16, 32, 4, 128}};
+constexpr Bound kBounds[] = {
+    {Kernel::dot, 1, 1, 4, 32},      {Kernel::dot, 1, 1, 8, 32}, {Kernel::dot, 1, 4, 1, 48},
+    {Kernel::dot, 2, 2, 4, 128},     {Kernel::dot, 2, 4, 2, 96}, {Kernel::dot, 2, 4, 4, 128},
+    {Kernel::dot, 4, 1, 2, 64},      {Kernel::dot, 4, 4, 1, 96}, {Kernel::dot, 4, 4, 2, 128},
+    {Kernel::dot, 4, 4, 4, 168},     {Kernel::dot, 8, 1, 1, 64}, {Kernel::dot, 8, 1, 4, 136},
+    {Kernel::dot, 8, 1, 8, 168},     {Kernel::dot, 8, 2, 1, 80}, {Kernel::stream, 16, 32, 2, 64, 512},
+    {Kernel::stream, 16, 32, 4, 128}};
 
 }  // namespace
 

@@ -117,18 +117,14 @@ std::string kernel_of(const GemmShape& shape, const GemmConfig& config) {
 
 /// No text needs textures, nor kernels that launch others: NVRTC reads 4 ms of declarations less.
 CompileTask task_of(std::string source, const std::string& arch, const char* entry) {
-  return {.compiler = "nvrtc",
-          .source = std::move(source),
-          .arch = arch,
-          .options = {"--minimal"},
-          .entries = {entry}};
+  return {.compiler = "nvrtc", .source = std::move(source), .arch = arch, .options = {"--minimal"}, .entries = {entry}};
 }
 
 }  // namespace
 
 CompileTask gemm_task(const GemmShape& shape, const GemmConfig& config, const std::string& arch) {
   return task_of(beginning(shape) + constants_of(shape, config) + kDeviceFunctionsText + kRowsText +
-                    results_of(config) + kernel_of(shape, config),
+                     results_of(config) + kernel_of(shape, config),
                  arch, kProductEntry);
 }
 

@@ -168,8 +168,8 @@ TEST(JitCudaTasks, DoNotChangeWithoutANewVersion) {
   }
   for (const auto& [in, out] :
        {std::pair{DType::bf16, DType::bf16}, {DType::fp16, DType::fp32}, {DType::fp32, DType::bf16}})
-    lines.push_back(fmt::format("{} {} {} second launch", sum_task({.in = in, .out = out}, "sm_90").recipe(), name(in),
-                                name(out)));
+    lines.push_back(
+        fmt::format("{} {} {} second launch", sum_task({.in = in, .out = out}, "sm_90").recipe(), name(in), name(out)));
   if (std::getenv("ATTUNE_WRITE_GOLDEN") != nullptr) write_file_atomically(file, join(lines, "\n") + "\n");
   EXPECT_EQ(read_file(file), join(lines, "\n") + "\n")
       << "the text of a generated kernel has changed: raise the version of jit_cuda.gemm, and write the file anew with "
@@ -200,7 +200,8 @@ TEST(JitCudaTasks, HaveNoTextThatTheirConfigDoesNotNeed) {
   using testing::HasSubstr;
   using testing::Not;
   const std::string whole = source("kernel=dot;rows=1;columns=1;warps=1;depth_warps=1;unroll=1;split_k=1");
-  const std::string parts = source("kernel=stream;rows=8;columns=16;warps=1;depth_warps=1;unroll=1;split_k=2;reduce=block");
+  const std::string parts =
+      source("kernel=stream;rows=8;columns=16;warps=1;depth_warps=1;unroll=1;split_k=2;reduce=block");
   const std::string shares =
       source("kernel=tile;block_m=64;block_n=64;block_k=64;stages=2;m_warps=2;n_warps=2;group_m=1;blocks=132");
   EXPECT_THAT(whole, Not(HasSubstr("sum_of_parts")));

@@ -24,8 +24,7 @@ LoadedKernels::~LoadedKernels() {
   }
 }
 
-std::shared_ptr<const LoadedKernel> LoadedKernels::load(const Binary& binary, const char* entry,
-                                                        int64_t shared_bytes) {
+std::shared_ptr<const LoadedKernel> LoadedKernels::load(const Binary& binary, const char* entry, int64_t shared_bytes) {
   auto& kernel = kernels_[binary.sha256];
   if (kernel != nullptr) return kernel;
   try {

@@ -8,8 +8,7 @@ static __device__ float value_of(unsigned short element) {
 // Without a branch: a loop would be compiled twice, with a bias and without.
 static __device__ float bias_of(const KernelArguments& product, int column) {
   const bool is_there = product.bias != nullptr && column < product.n;
-  if constexpr (kIn == 0)
-    return __uint_as_float(load_word(static_cast<const float*>(product.bias) + column, is_there));
+  if constexpr (kIn == 0) return __uint_as_float(load_word(static_cast<const float*>(product.bias) + column, is_there));
   return value_of(load_short(static_cast<const unsigned short*>(product.bias) + column, is_there));
 }
 

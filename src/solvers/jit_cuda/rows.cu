@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Vectors of 16 bytes of rows that begin anywhere. Every kernel has this text behind its constants: kIn and kOut (0: fp32,
-// 1: bf16, 2: fp16), kIsShifted (rows are no multiples of 16 bytes), kIsPacked (B is packed as cuda.k64.v1), kIsSplit (k
-// has parts).
+// Vectors of 16 bytes of rows that begin anywhere. Every kernel has this text behind its constants: kIn and kOut (0:
+// fp32, 1: bf16, 2: fp16), kIsShifted (rows are no multiples of 16 bytes), kIsPacked (B is packed as cuda.k64.v1),
+// kIsSplit (k has parts).
 constexpr int kElementBytes = kIn == 0 ? 4 : 2;
 constexpr int kVector = 16 / kElementBytes;  // Elements of 16 bytes.
 constexpr int kWarp = 32;
@@ -38,8 +38,8 @@ static __device__ Vector shifted(const Vector& low, const Vector& high, int byte
   return vector;
 }
 
-// The kVector elements at an address of an operand, of which `count` are of their row: zeros behind them. Reads no byte of
-// a vector (16 bytes at a multiple of 16) that has none of these elements.
+// The kVector elements at an address of an operand, of which `count` are of their row: zeros behind them. Reads no byte
+// of a vector (16 bytes at a multiple of 16) that has none of these elements.
 template <bool kOnce>
 static __device__ Vector vector_at(const char* address, int count) {
   if constexpr (!kIsShifted) {
@@ -47,8 +47,7 @@ static __device__ Vector vector_at(const char* address, int count) {
   } else {
     const int shift = static_cast<int>(reinterpret_cast<unsigned long long>(address) % 16);
     const Vector low = vector_of(load_again(address - shift, count > 0));
-    const Vector high =
-        vector_of(load_again(address - shift + 16, shift != 0 && count * kElementBytes > 16 - shift));
+    const Vector high = vector_of(load_again(address - shift + 16, shift != 0 && count * kElementBytes > 16 - shift));
     Vector vector = shifted(low, high, shift);
     ATTUNE_UNROLL
     for (int i = 0; i < 4; ++i) {

@@ -17,10 +17,7 @@ static __device__ void load_matrices(unsigned (&matrices)[4], unsigned row) {
 
 // 16 bytes of shared memory become `bytes` (0 or 16) of global memory, and zeros, at some time before copies_done().
 static __device__ void copy_later(unsigned to, const void* from, int bytes) {
-  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;"
-               :
-               : "r"(to), "l"(from), "r"(bytes)
-               : "memory");
+  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" : : "r"(to), "l"(from), "r"(bytes) : "memory");
 }
 
 static __device__ void end_copy_group() { asm volatile("cp.async.commit_group;" : : : "memory"); }

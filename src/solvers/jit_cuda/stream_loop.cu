@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Behind warps.cu, products of the tensor cores (kRows 8 or 16, kColumns a multiple of 16). The weights are the left operand
-// of a product of 16×16 by 16×8. A lane loads 8 neighbouring elements of two rows of B and of one of A, of which two
-// products are made: the order of k's elements is the same in both operands, and no other than that of memory is needed.
+// Behind warps.cu, products of the tensor cores (kRows 8 or 16, kColumns a multiple of 16). The weights are the left
+// operand of a product of 16×16 by 16×8. A lane loads 8 neighbouring elements of two rows of B and of one of A, of
+// which two products are made: the order of k's elements is the same in both operands, and no other than that of memory
+// is needed.
 constexpr int kTiles = kColumns / 16, kRowTiles = kRows / 8;
 constexpr int kChunk = 32;  // Elements of k that a warp loads of a row at once.
 // Steps between two tests of the loop: of the smallest steps, counting would be a third.
@@ -45,8 +46,7 @@ static __device__ void multiply(const KernelArguments& product, const Tile& tile
     a[r] = place_in_a(product, within(tile.first_row + r * 8 + group, product.m), first);
   ATTUNE_UNROLL
   for (int t = 0; t < kTiles * 2; ++t)
-    b[t / 2][t % 2] =
-        place_in_b(product, within(tile.first_column + place.column + t * 8 + group, product.n), first);
+    b[t / 2][t % 2] = place_in_b(product, within(tile.first_column + place.column + t * 8 + group, product.n), first);
   float sums[kTiles][kRowTiles][4] = {};
   // All lanes of a warp make its products, also those that have nothing left.
   ATTUNE_UNROLL_TIMES(kTimes)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Tiles of kBlockM × kBlockN in the tensor cores, whose operands pass through kStages buffers of shared memory, kBlockK
-// elements deep. kWarpsM × kWarpsN warps share a tile. Before it stands tile_copies.cu or tile_moves.cu with multiply_all().
+// elements deep. kWarpsM × kWarpsN warps share a tile. Before it stands tile_copies.cu or tile_moves.cu with
+// multiply_all().
 constexpr int kThreads = kWarp * kWarpsM * kWarpsN;
 constexpr int kWarpRows = kBlockM / kWarpsM, kWarpColumns = kBlockN / kWarpsN;
 constexpr int kRowTiles = kWarpRows / 16, kColumnTiles = kWarpColumns / 8;

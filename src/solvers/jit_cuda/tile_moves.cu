@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Behind tile_kernel.cu, where rows begin anywhere: they pass through registers, and while a stage is multiplied, the next
-// one is loaded.
+// Behind tile_kernel.cu, where rows begin anywhere: they pass through registers, and while a stage is multiplied, the
+// next one is loaded.
 struct Moved {
   Vector a[kMovesA], b[kMovesB];
 };
@@ -9,8 +9,8 @@ static __device__ void load(const KernelArguments& product, const Tile& tile, in
   const int k = k0 + move.vector * kVector;
   ATTUNE_UNROLL
   for (int i = 0; i < kMovesA; ++i)
-    moved.a[i] = vector_at<false>(
-        place_in_a(product, within(tile.first_row + move.row + i * kRowStep, product.m), k), tile.end - k);
+    moved.a[i] = vector_at<false>(place_in_a(product, within(tile.first_row + move.row + i * kRowStep, product.m), k),
+                                  tile.end - k);
   ATTUNE_UNROLL
   for (int i = 0; i < kMovesB; ++i)
     moved.b[i] = vector_of_b<false>(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Behind tile_copies.cu or tile_moves.cu: from the sums of the tensor cores to C. The tile lies in shared memory as it does
-// in C, so that neighbouring threads store neighbouring elements. Rows are longer, so that eight of them lie in different
-// banks.
+// Behind tile_copies.cu or tile_moves.cu: from the sums of the tensor cores to C. The tile lies in shared memory as it
+// does in C, so that neighbouring threads store neighbouring elements. Rows are longer, so that eight of them lie in
+// different banks.
 constexpr int kTileRow = kBlockN + 8;
 static __device__ float* tile_element(int row, int column) {
   return reinterpret_cast<float*>(shared_memory()) + row * kTileRow + column;

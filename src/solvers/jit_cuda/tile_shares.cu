@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Behind tile_results.cu and last_block.cu, stream-K: the steps of k of all tiles, tile after tile, are divided among the launch's blocks
-// equally, to within one step. A block leaves the sums of a part of a tile in the workspace; who comes last to a tile
-// adds its parts in the order of k. So nobody waits for another block, and the result does not depend on who is last.
-// Steps are counted in 32 bits (gemm_space.cpp: steps).
+// Behind tile_results.cu and last_block.cu, stream-K: the steps of k of all tiles, tile after tile, are divided among
+// the launch's blocks equally, to within one step. A block leaves the sums of a part of a tile in the workspace; who
+// comes last to a tile adds its parts in the order of k. So nobody waits for another block, and the result does not
+// depend on who is last. Steps are counted in 32 bits (gemm_space.cpp: steps).
 struct Work {
   int of_tile;        // Steps of a tile.
   int share, longer;  // Steps of a block; the first `longer` blocks have one more.
@@ -27,8 +27,7 @@ static __device__ int block_of(const Work& work, int step) {
 // parts of two tiles at most: the one in which its share begins, and the one in which it ends.
 static __device__ float4* sums_of_part(const KernelArguments& product, const Work& work, int block, int tile) {
   const int slot = 2 * block + (first_step(work, block) >= tile * work.of_tile ? 0 : 1);
-  return reinterpret_cast<float4*>(product.sums) + static_cast<long long>(slot) * (kBlockM * kBlockN / 4) +
-         threadIdx.x;
+  return reinterpret_cast<float4*>(product.sums) + static_cast<long long>(slot) * (kBlockM * kBlockN / 4) + threadIdx.x;
 }
 
 // Leaves a part's sums in the workspace.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Few rows of A: each weight goes once from memory to registers. kRows rows of A, kColumns columns of C for each of
 // kWarps warps side by side, k shared among kDepthWarps warps, kUnroll loads ahead. Before it stands dot_loop.cu or
-// stream_loop.cu with multiply(), which leaves the sums of a warp in shared memory. ATTUNE_BOUNDS: kThreads and, where the
-// compiler must be told how many, the blocks of a multiprocessor (kernel_registers.h).
+// stream_loop.cu with multiply(), which leaves the sums of a warp in shared memory. ATTUNE_BOUNDS: kThreads and, where
+// the compiler must be told how many, the blocks of a multiprocessor (kernel_registers.h).
 extern "C" __global__ void __launch_bounds__(ATTUNE_BOUNDS) attune_product(KernelArguments product) {
   const int row_tiles = divided(product.m + kRows - 1, kRows);
   const int column_tiles = divided(product.n + kBlockColumns - 1, kBlockColumns);

@@ -4,7 +4,8 @@ static __device__ void put(const KernelArguments& product, int, int row, int col
   store(product, row, column, sum);
 }
 
-// Two neighbouring elements, of which the second need not exist. Rows of an even length begin at multiples of two elements.
+// Two neighbouring elements, of which the second need not exist. Rows of an even length begin at multiples of two
+// elements.
 static __device__ void put_pair(const KernelArguments& product, int, int row, int column, float2 sums) {
   const bool is_odd = product.n % 2 != 0, has_second = is_odd && column + 1 < product.n;
   const long long at = static_cast<long long>(row) * product.n + column;
