@@ -37,8 +37,8 @@ constexpr Bound kBounds[] = {{Kernel::dot, 1, 1, 4, 32},
 }  // namespace
 
 int64_t resident_blocks(const GemmShape& shape, const GemmConfig& config) noexcept {
-  // Rows that begin anywhere, and unpacked fp32, need other numbers.
-  if (has_shifted_rows(shape) || shape.in == DType::fp32) return 0;
+  // Rows that begin anywhere, packed weights and fp32 need other numbers.
+  if (has_shifted_rows(shape) || config.packed || shape.in == DType::fp32) return 0;
   const auto* const bound = std::ranges::find_if(kBounds, [&](const Bound& one) {
     return one.kernel == config.kernel && one.rows == config.rows && one.columns == config.columns &&
            one.unroll == config.unroll && config.num_threads() >= one.least_threads &&

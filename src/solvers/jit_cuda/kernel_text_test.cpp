@@ -187,6 +187,8 @@ TEST(JitCudaTasks, TellTheAssemblerTheBlocksOfTheConfigsThatNeedIt) {
   const char* const bound = "kernel=dot;rows=2;columns=2;warps=1;depth_warps=4;unroll=4;split_k=1";
   EXPECT_EQ(bounds(4096, DType::bf16, bound), "#define ATTUNE_BOUNDS kThreads, 4");
   EXPECT_EQ(bounds(4096, DType::fp32, bound), "#define ATTUNE_BOUNDS kThreads");
+  EXPECT_EQ(bounds(4096, DType::bf16, (std::string(bound) + ";b_layout=cuda.k64.v1").c_str()),
+            "#define ATTUNE_BOUNDS kThreads");
   EXPECT_EQ(bounds(4097, DType::bf16, bound), "#define ATTUNE_BOUNDS kThreads");
   EXPECT_EQ(bounds(4096, DType::bf16, "kernel=dot;rows=2;columns=2;warps=1;depth_warps=4;unroll=2;split_k=1"),
             "#define ATTUNE_BOUNDS kThreads");
