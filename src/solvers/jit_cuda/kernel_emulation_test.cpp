@@ -18,7 +18,7 @@
 #define attune_sum_parts ATTUNE_JOIN(ATTUNE_KERNEL, _sums)
 
 #define ATTUNE_KERNEL dot_bf16
-#define ATTUNE_LOOP "solvers/jit_cuda/dot_loop.cu"
+#define ATTUNE_LOOP "solvers/jit_cuda/kernels/dot_loop.cu"
 #define ATTUNE_HAS_PARTS 1
 #define ATTUNE_HAS_SHARES 0
 #define ATTUNE_HAS_TILES 0
@@ -29,7 +29,7 @@ constexpr bool kIsShifted = false, kIsPacked = false, kIsSplit = true;
 }  // namespace attune::emulated_gpu::ATTUNE_KERNEL
 
 #define ATTUNE_KERNEL dot_fp32_shifted
-#define ATTUNE_LOOP "solvers/jit_cuda/dot_loop.cu"
+#define ATTUNE_LOOP "solvers/jit_cuda/kernels/dot_loop.cu"
 #define ATTUNE_HAS_PARTS 0
 #define ATTUNE_HAS_SHARES 0
 #define ATTUNE_HAS_TILES 0
@@ -40,7 +40,7 @@ constexpr bool kIsShifted = true, kIsPacked = false, kIsSplit = false;
 }  // namespace attune::emulated_gpu::ATTUNE_KERNEL
 
 #define ATTUNE_KERNEL stream_bf16_shifted
-#define ATTUNE_LOOP "solvers/jit_cuda/stream_loop.cu"
+#define ATTUNE_LOOP "solvers/jit_cuda/kernels/stream_loop.cu"
 #define ATTUNE_HAS_PARTS 1
 #define ATTUNE_HAS_SHARES 0
 #define ATTUNE_HAS_TILES 0
@@ -55,7 +55,7 @@ constexpr bool kIsShifted = true, kIsPacked = false, kIsSplit = true;
 #include "solvers/jit_cuda/emulated_tile.inc"
 
 #define ATTUNE_KERNEL tile_bf16_shifted
-#define ATTUNE_LOOP "solvers/jit_cuda/tile_moves.cu"
+#define ATTUNE_LOOP "solvers/jit_cuda/kernels/tile_moves.cu"
 #define ATTUNE_HAS_PARTS 0
 #define ATTUNE_HAS_SHARES 0
 #define ATTUNE_HAS_TILES 1
@@ -66,7 +66,7 @@ constexpr bool kIsShifted = true, kIsPacked = false, kIsSplit = false;
 }  // namespace attune::emulated_gpu::ATTUNE_KERNEL
 
 #define ATTUNE_KERNEL dot_fp32_packed
-#define ATTUNE_LOOP "solvers/jit_cuda/dot_loop.cu"
+#define ATTUNE_LOOP "solvers/jit_cuda/kernels/dot_loop.cu"
 #define ATTUNE_HAS_PARTS 0
 #define ATTUNE_HAS_SHARES 0
 #define ATTUNE_HAS_TILES 0
@@ -77,7 +77,7 @@ constexpr bool kIsShifted = true, kIsPacked = true, kIsSplit = false;
 }  // namespace attune::emulated_gpu::ATTUNE_KERNEL
 
 #define ATTUNE_KERNEL stream_fp16_packed
-#define ATTUNE_LOOP "solvers/jit_cuda/stream_loop.cu"
+#define ATTUNE_LOOP "solvers/jit_cuda/kernels/stream_loop.cu"
 #define ATTUNE_HAS_PARTS 1
 #define ATTUNE_HAS_SHARES 0
 #define ATTUNE_HAS_TILES 0
@@ -88,7 +88,7 @@ constexpr bool kIsShifted = true, kIsPacked = true, kIsSplit = true;
 }  // namespace attune::emulated_gpu::ATTUNE_KERNEL
 
 #define ATTUNE_KERNEL tile_bf16_packed
-#define ATTUNE_LOOP "solvers/jit_cuda/tile_copies.cu"
+#define ATTUNE_LOOP "solvers/jit_cuda/kernels/tile_copies.cu"
 #define ATTUNE_HAS_PARTS 1
 #define ATTUNE_HAS_SHARES 0
 #define ATTUNE_HAS_TILES 1
@@ -99,7 +99,7 @@ constexpr bool kIsShifted = false, kIsPacked = true, kIsSplit = true;
 }  // namespace attune::emulated_gpu::ATTUNE_KERNEL
 
 #define ATTUNE_KERNEL tile_packed_shifted
-#define ATTUNE_LOOP "solvers/jit_cuda/tile_moves.cu"
+#define ATTUNE_LOOP "solvers/jit_cuda/kernels/tile_moves.cu"
 #define ATTUNE_HAS_PARTS 0
 #define ATTUNE_HAS_SHARES 0
 #define ATTUNE_HAS_TILES 1
@@ -114,7 +114,7 @@ constexpr bool kIsShifted = true, kIsPacked = true, kIsSplit = false;
 #include "solvers/jit_cuda/emulated_tile.inc"
 
 #define ATTUNE_KERNEL shares_packed_shifted
-#define ATTUNE_LOOP "solvers/jit_cuda/tile_moves.cu"
+#define ATTUNE_LOOP "solvers/jit_cuda/kernels/tile_moves.cu"
 #define ATTUNE_HAS_PARTS 0
 #define ATTUNE_HAS_SHARES 1
 #define ATTUNE_HAS_TILES 1
