@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Behind tile_kernel.cu, where rows are multiples of 16 bytes: while a stage is multiplied, the next ones are filled.
 
-// What a thread copies of an operand: rows that are `row_step` bytes apart, of which `num_rows` elements of C are left
-// from the first on.
+// What a thread copies of an operand: rows that are `row_step` bytes apart; `num_rows` of the operand are left from the
+// first on.
 struct Copies {
   const char* from;
   long long row_step;
