@@ -89,7 +89,7 @@ function(attune_add_solver)
   if(ARG_KERNELS)
     set(hash_header ${CMAKE_BINARY_DIR}/generated/${ARG_NAME}/sources_hash.h)
     file(GLOB hashed CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/*.h
-         ${CMAKE_CURRENT_SOURCE_DIR}/*.cu)
+         ${CMAKE_CURRENT_SOURCE_DIR}/*.cu ${CMAKE_CURRENT_SOURCE_DIR}/kernels/*.cu)
     add_custom_command(
       OUTPUT ${hash_header}
       COMMAND ${CMAKE_COMMAND} -DOUTPUT=${hash_header} -DNAMESPACE=${ARG_NAME} -DFOLDER=${CMAKE_CURRENT_SOURCE_DIR}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # cmake -DOUTPUT=x.h -DNAMESPACE=jit_cpu -DFOLDER=src/solvers/jit_cpu -DTOOLCHAIN="GNU 12.2.0 Release" -P HashSources.cmake
 # Writes a header with the SHA-256 of a folder's sources (tests aside), by name and content, and of what compiles them.
-file(GLOB sources RELATIVE ${FOLDER} ${FOLDER}/*.cpp ${FOLDER}/*.h ${FOLDER}/*.cu)
+file(GLOB sources RELATIVE ${FOLDER} ${FOLDER}/*.cpp ${FOLDER}/*.h ${FOLDER}/*.cu ${FOLDER}/kernels/*.cu)
 list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
 list(SORT sources)
 set(text "${TOOLCHAIN}\n")

@@ -25,7 +25,7 @@ class CudaKernels(story.Story):
         """Compiles the kernels of a table into an empty cache; each row: M, N, K, config. Rows with a layout have packed weights."""
         self.put("bf16_tuned_gemm.csv", HEADER + "".join(
             f"sm_90,132,{m},{n},{k},False,torch.bfloat16,torch.bfloat16,False,{'b_layout' in config},jit_cuda,-1,1,{i + 1},"
-            f"jit_cuda.gemm@2:{config},0,1,1,{'cuda.k64.v1' if 'b_layout' in config else 'plain'}\n"
+            f"jit_cuda.gemm@3:{config},0,1,1,{'cuda.k64.v1' if 'b_layout' in config else 'plain'}\n"
             for i, (m, n, k, config) in enumerate(rows)))
         folder = ("--cache", str(self.work / "cache"))
         built = self.attune("kernels", "build", "--table", "bf16_tuned_gemm.csv", "--device-info", "h200.json", *folder, status=None)
@@ -58,7 +58,7 @@ class CudaKernels(story.Story):
         listed = self.attune("list", "candidates", "gemm_a16w16 m=8 n=64 k=4096 dtype=bf16", "--json", "--device-info", "h200.json").json
         mine = next(e for e in listed if e["solver"] == "jit_cuda.gemm")
         self.assertTrue(mine["supported"], mine)
-        self.assertIn(f"jit_cuda.gemm@2:{STREAM}", mine["candidates"])
+        self.assertIn(f"jit_cuda.gemm@3:{STREAM}", mine["candidates"])
 
 
 if __name__ == "__main__":

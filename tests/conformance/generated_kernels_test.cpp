@@ -254,8 +254,8 @@ constexpr const char* kManyTilesOfParts =
     "kernel=tile;block_m=32;block_n=64;block_k=64;stages=4;m_warps=1;n_warps=4;group_m=1;split_k=3;reduce=block";
 constexpr const char* kStream = "kernel=stream;rows=8;columns=16;warps=2;depth_warps=4;unroll=2;split_k=1";
 constexpr TextFault kTextFaults[] = {
-    {"the end of K is dropped", "(tile.end - begin + kBlockK - 1) / kBlockK", "(tile.end - begin) / kBlockK",
-     kTileOfParts, "m=20 n=700 k=4040 dtype=bf16"},
+    {"the end of K is dropped", "divided(tile.end - begin + kBlockK - 1, kBlockK)",
+     "divided(tile.end - begin, kBlockK)", kTileOfParts, "m=20 n=700 k=4040 dtype=bf16"},
     {"columns of the last tile are those of the first", "return index < extent ? index : extent - 1;",
      "return index < extent / 32 * 32 ? index : index % 32;", kStream, "m=5 n=1001 k=4096 dtype=bf16"},
     // Not the last but one: the parts that it lacks are mostly written while it reads the others. The counter returns

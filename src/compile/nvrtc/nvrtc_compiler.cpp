@@ -17,6 +17,9 @@ namespace {
 constexpr uint64_t kMemoryBytes = uint64_t{8} << 30;  // Address space; the helper maps 0.3 GB of libraries.
 constexpr Milliseconds kDeadline{60'000};
 
+constexpr std::string_view kMinimal = "--minimal";
+constexpr NvrtcVersion kLeastForMinimal = {12, 4};
+
 /// A program of NVRTC that ends with its owner.
 class Program {
  public:
@@ -78,6 +81,10 @@ void refuse_zeros(const CompileTask& task) {
 
 }  // namespace
 
+bool nvrtc_takes(std::string_view option, NvrtcVersion version) {
+  return option != kMinimal || version >= kLeastForMinimal;
+}
+
 std::string NvrtcCompiler::toolchain() const { return "nvrtc-" + NvrtcLibrary::get().version(); }
 
 bool NvrtcCompiler::targets(std::string_view arch) const {
@@ -119,7 +126,9 @@ LibraryOutput NvrtcCompiler::compile(const CompileTask& task) const {
   std::vector<std::string> options = {"--gpu-architecture=" + task.arch, "--std=c++17",
                                       "--device-as-default-execution-space", "--ptxas-options=-v"};
   if (!library.include_folder().empty()) options.push_back("--include-path=" + library.include_folder());
-  options.insert(options.end(), task.options.begin(), task.options.end());
+  for (const std::string& option : task.options) {
+    if (nvrtc_takes(option, library.version_number())) options.push_back(option);
+  }
   std::vector<const char*> pointers;
   for (const std::string& option : options) pointers.push_back(option.c_str());
   Program program(library, task.source);

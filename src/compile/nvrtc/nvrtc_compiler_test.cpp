@@ -79,6 +79,13 @@ TEST(NvrtcCompiler, RefusesTextsThatNvrtcWouldCut) {
   }
 }
 
+TEST(NvrtcCompiler, LeavesOutWhatOlderLibrariesRefuse) {
+  EXPECT_FALSE(nvrtc_takes("--minimal", {12, 3}));
+  EXPECT_TRUE(nvrtc_takes("--minimal", {12, 4}));
+  EXPECT_TRUE(nvrtc_takes("--minimal", {13, 0}));
+  EXPECT_TRUE(nvrtc_takes("--use_fast_math", {12, 0}));
+}
+
 TEST(NvrtcCompiler, TargetsArchitecturesOfNvidia) {
   const NvrtcCompiler nvrtc;
   for (const char* arch : {"sm_80", "sm_90", "sm_90a", "sm_100f", "sm_120"}) EXPECT_TRUE(nvrtc.targets(arch)) << arch;

@@ -49,9 +49,15 @@ const NvrtcLibrary& NvrtcLibrary::get() {
   return library;
 }
 
+std::pair<int, int> NvrtcLibrary::version_number() const {
+  std::pair<int, int> number;
+  if (nvrtcVersion(&number.first, &number.second) != NVRTC_SUCCESS)
+    fail(ErrorCode::unavailable, "NVRTC does not tell its version");
+  return number;
+}
+
 std::string NvrtcLibrary::version() const {
-  int major = 0, minor = 0;
-  if (nvrtcVersion(&major, &minor) != NVRTC_SUCCESS) fail(ErrorCode::unavailable, "NVRTC does not tell its version");
+  const auto [major, minor] = version_number();
   return fmt::format("{}.{}-{}", major, minor, file_hash_);
 }
 

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace attune {
 
@@ -28,6 +29,8 @@ class NvrtcLibrary {
   /// `13.0-f5cbe52a`: the version that the library tells, and the beginning of its file's hash, because builds of one
   /// version make other code.
   std::string version() const;
+  /// The version that the library tells. Throws unavailable.
+  std::pair<int, int> version_number() const;
   /// Folder of CUDA's headers that belong to the library; empty when they are not installed beside it.
   const std::string& include_folder() const noexcept { return include_folder_; }
 

@@ -2,6 +2,7 @@
 // For tests: what a kernel's text needs of CUDA and of device_functions.cu, on a host, so that its addresses, masks and
 // meeting points are tried where no GPU is. Include it, then rows.cu and a kernel behind their constants.
 #pragma once
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -88,10 +89,19 @@ void multiply_add(float (&sums)[4], const unsigned (&a)[4], unsigned b0, unsigne
   block.meet_warp();
 }
 
+/// Shared memory begins at a multiple of 128 bytes that is not 0.
+constexpr unsigned kSharedAddress = 1024;
+inline unsigned shared_address(const void* address) {
+  return kSharedAddress + static_cast<unsigned>(static_cast<const unsigned char*>(address) - Block::current().shared());
+}
+inline unsigned char* at_shared_address(unsigned address) {
+  return Block::current().shared() + (address - kSharedAddress);
+}
+
 /// PTX's description of ldmatrix.x4.
-inline void load_matrices(unsigned (&matrices)[4], const void* row) {
+inline void load_matrices(unsigned (&matrices)[4], unsigned row) {
   Block& block = Block::current();
-  block.given().address = row;
+  block.given().address = at_shared_address(row);
   block.meet_warp();
   const unsigned lane = block.thread() % 32;
   for (unsigned i = 0; i < 4; ++i)
@@ -99,8 +109,8 @@ inline void load_matrices(unsigned (&matrices)[4], const void* row) {
   block.meet_warp();
 }
 
-inline void copy_later(void* to, const void* from, int bytes) {
-  Block::current().copies().back().push_back({to, from, bytes});
+inline void copy_later(unsigned to, const void* from, int bytes) {
+  Block::current().copies().back().push_back({at_shared_address(to), from, bytes});
 }
 inline void end_copy_group() { Block::current().copies().emplace_back(); }
 template <int kLeft>
@@ -124,6 +134,34 @@ inline uint4 load_once(const void* address, bool is_there) {
 }
 inline uint4 load_again(const void* address, bool is_there) { return load_once(address, is_there); }
 
+template <typename T>
+T load_element(const void* address, bool is_there) {
+  T element = 0;
+  if (is_there) std::memcpy(&element, address, sizeof element);
+  return element;
+}
+inline unsigned short load_short(const void* address, bool is_there) {
+  return load_element<unsigned short>(address, is_there);
+}
+inline unsigned load_word(const void* address, bool is_there) { return load_element<unsigned>(address, is_there); }
+
+/// Two elements at once, at a multiple of their bytes, or the first, and the second if it exists.
+template <typename T>
+void store_pair(T* to, T first, T second, bool is_odd, bool has_second) {
+  if (!is_odd && reinterpret_cast<uintptr_t>(to) % (2 * sizeof(T)) != 0)
+    throw std::runtime_error("a pair of elements is misaligned");
+  *to = first;
+  if (!is_odd || has_second) to[1] = second;
+}
+inline void store_shorts(unsigned short* to, unsigned short first, unsigned short second, bool is_odd,
+                         bool has_second) {
+  store_pair(to, first, second, is_odd, has_second);
+}
+inline void store_floats(float* to, float2 both, bool is_odd, bool has_second) {
+  Block::current().store_for_others();
+  store_pair(to, both.x, both.y, is_odd, has_second);
+}
+
 inline float sum_of_lanes(float value) {
   Block& block = Block::current();
   for (unsigned distance = 16; distance > 0; distance /= 2) {
@@ -139,6 +177,8 @@ inline float sum_of_lanes(float value) {
 
 // NOLINTBEGIN: CUDA's names.
 #define ATTUNE_UNROLL
+#define ATTUNE_ROLL
+#define ATTUNE_UNROLL_TIMES(times)
 #define __device__
 #define __global__
 #define __launch_bounds__(...)
@@ -149,6 +189,7 @@ inline float sum_of_lanes(float value) {
 #define __syncthreads synchronize_block
 #define __threadfence fence
 #define __uint_as_float bits_as_float
+#define __fmaf_rn std::fma
 #define __ldcg load_of_others
 #define __stcg store_for_others
 #define atomicAdd add_once

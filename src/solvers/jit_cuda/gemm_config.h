@@ -8,6 +8,9 @@
 
 namespace attune::jit_cuda {
 
+/// Registers of a multiprocessor, of 32 bits.
+inline constexpr int64_t kRegistersOfUnit = 64 << 10;
+
 /// The least number of pieces of a size that cover a value. Both are positive.
 inline int64_t num_pieces(int64_t value, int64_t size) noexcept { return (value + size - 1) / size; }
 
@@ -38,6 +41,7 @@ struct GemmConfig {
   /// of(text()) is the same.
   Config text() const;
 
+  bool has_second_launch() const noexcept { return split_k > 1 && reduction == Reduction::launch; }
   int64_t tile_rows() const noexcept { return kernel == Kernel::tile ? block_m : rows; }
   int64_t tile_columns() const noexcept { return kernel == Kernel::tile ? block_n : columns * warps; }
   int64_t num_threads() const noexcept {

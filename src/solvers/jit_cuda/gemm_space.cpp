@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 namespace attune::jit_cuda {
 namespace {
@@ -12,7 +13,6 @@ constexpr int64_t kDefaultSharedBytes = 99 << 10;  // Of the smallest GPU since 
 constexpr int64_t kReservedBytes = 1 << 10;        // Of shared memory for each block, besides.
 constexpr int64_t kMaxFewRows = 16;            // Rows of A up to which weights are worth streaming once for each 16.
 constexpr int64_t kMaxDotRows = 64;            // Of fp32, which the tensor cores do not multiply exactly.
-constexpr int64_t kRegisters = 64 << 10;       // Of a multiprocessor.
 constexpr int64_t kUsedRegisters = 48;         // Of a thread for addresses and loops, by the assembler's reports.
 constexpr int64_t kUsedRegistersOfDot = 80;    // It holds the unpacked elements besides.
 constexpr int64_t kMaxRegisters = 255;         // Of a thread.
@@ -21,7 +21,8 @@ constexpr int64_t kManyTiles = 2;              // Per multiprocessor: then parts
 constexpr int64_t kLeastSharedTile = 64 * 64;  // Smaller ones are many, and are divided by parts of k.
 constexpr double kFullWave = 0.9;              // Of the blocks that run at once: then whole tiles keep all busy.
 constexpr int64_t kMaxBlocks = 1 << 30;        // Kernels count tiles in 32 bits.
-constexpr int64_t kMaxSumBytes = 64 << 20;     // Of the parts' sums; each stream of a plan has its own.
+constexpr int64_t kMaxSharedSteps = std::numeric_limits<int32_t>::max();
+constexpr int64_t kMaxSumBytes = 64 << 20;  // Of the parts' sums; each stream of a plan has its own.
 
 constexpr std::array<int64_t, 5> kRows = {1, 2, 4, 8, 16};
 constexpr std::array<int64_t, 5> kColumns = {1, 2, 4, 16, 32};
@@ -179,7 +180,7 @@ constexpr GemmRule kRules[] = {
     {"registers",
      [](const GemmConfig& c, const GemmShape& s, const DeviceInfo&) {
        const int64_t of_thread = used_registers(c, s);
-       return of_thread <= kMaxRegisters && of_thread * c.num_threads() <= kRegisters;
+       return of_thread <= kMaxRegisters && of_thread * c.num_threads() <= kRegistersOfUnit;
      },
      "its sums and what is loaded ahead do not fit into registers"},
     {"stages",
@@ -204,13 +205,18 @@ constexpr GemmRule kRules[] = {
                                 c.num_steps(s) * c.block_k >= kLeastPart * c.blocks);
      },
      "whole tiles keep all multiprocessors busy, or are small, or the blocks' shares would be too short"},
+    {"steps",
+     [](const GemmConfig& c, const GemmShape& s, const DeviceInfo&) {
+       return c.blocks == 0 || c.num_steps(s) <= kMaxSharedSteps;
+     },
+     "blocks that share steps count them in 31 bits"},
     {"resident",
      [](const GemmConfig& c, const GemmShape& s, const DeviceInfo& d) {
        const int64_t beside = blocks_of_unit(c, d);
        // A multiprocessor has as much as one block may use, and what it keeps for itself.
        const int64_t there = fact(d, "shared_bytes", kDefaultSharedBytes) + kReservedBytes;
        return beside <= 1 || (beside * (c.shared_bytes() + kReservedBytes) <= there &&
-                              beside * used_registers(c, s) * c.num_threads() <= kRegisters);
+                              beside * used_registers(c, s) * c.num_threads() <= kRegistersOfUnit);
      },
      "so many blocks do not fit on a multiprocessor"},
     {"tiles",

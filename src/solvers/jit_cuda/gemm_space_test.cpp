@@ -183,7 +183,7 @@ TEST(JitCudaSpace, EveryRuleExcludesWhatNoOtherDoes) {
   for (const GemmShape& shape :
        {shape_for_test(1, 70, 600), shape_for_test(24, 128, 7168), shape_for_test(200, 96, 333),
         shape_for_test(40, 64, 4096, DType::fp32), shape_for_test(512, 8192, 8192), shape_for_test(4, 1 << 30, 4096),
-        shape_for_test(14000, 4096, 3072), shape_for_test(900, 2432, 4096)}) {
+        shape_for_test(14000, 4096, 3072), shape_for_test(900, 2432, 4096), shape_for_test(1100, 2048, 1 << 30)}) {
     const auto look = [&](const GemmConfig& config) {
       std::string_view found;
       for (const GemmRule& rule : gemm_rules()) {

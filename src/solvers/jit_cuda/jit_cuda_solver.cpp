@@ -22,7 +22,7 @@ namespace {
 
 using namespace jit_cuda;
 
-constexpr std::string_view kId = "jit_cuda.gemm", kVersion = "2";
+constexpr std::string_view kId = "jit_cuda.gemm", kVersion = "3";
 constexpr int kLeastCapability = 80;     // The first with cp.async and products of bf16.
 constexpr int64_t kMaxExtent = 1 << 30;  // Of M, N and K: kernels count in 32 bits.
 constexpr uint32_t kSumThreads = 256, kMaxSumBlocks = 1024;
@@ -49,12 +49,13 @@ struct Work {
 class JitCudaPlan final : public Plan {
  public:
   JitCudaPlan(const CudaDevice& device, const GemmShape& shape, const GemmConfig& config,
-              std::shared_ptr<const LoadedKernel> kernel)
+              std::shared_ptr<const LoadedKernel> kernel, std::shared_ptr<const LoadedKernel> sum)
       : driver_(device.driver()),
         context_(device.context()),
         shape_(shape),
         work_(shape, config),
         kernel_(std::move(kernel)),
+        sum_(std::move(sum)),
         where_(GemmOperands::of(shape)) {
     arguments_ = {.a = nullptr,
                   .b = nullptr,
@@ -71,7 +72,6 @@ class JitCudaPlan final : public Plan {
     grid_ = {.blocks = static_cast<uint32_t>(work_.num_blocks),
              .threads = static_cast<uint32_t>(config.num_threads()),
              .shared_bytes = static_cast<uint32_t>(config.shared_bytes())};
-    has_second_launch_ = config.split_k > 1 && config.reduction == Reduction::launch;
     traits_.workspace_bytes = static_cast<uint64_t>(work_.counter_bytes + work_.sum_bytes);
     traits_.workspace_alignment = kSumAlignment;
     traits_.zeroed_bytes = static_cast<uint64_t>(work_.counter_bytes);
@@ -92,11 +92,11 @@ class JitCudaPlan final : public Plan {
     if (work_.counter_bytes > 0) arguments.counters = reinterpret_cast<unsigned*>(workspace);
     if (work_.sum_bytes > 0) arguments.sums = reinterpret_cast<float*>(workspace + work_.counter_bytes);
     const std::array<void*, 1> addresses = {&arguments};
-    kernel_->module.enqueue(kernel_->product, grid_, addresses, stream);
-    if (!has_second_launch_) return;
+    kernel_->module.enqueue(kernel_->entry, grid_, addresses, stream);
+    if (sum_ == nullptr) return;
     const auto blocks =
         static_cast<uint32_t>(std::min<int64_t>(num_pieces(shape_.m * shape_.n, kSumThreads), kMaxSumBlocks));
-    kernel_->module.enqueue(kernel_->sum, {.blocks = blocks, .threads = kSumThreads}, addresses, stream);
+    sum_->module.enqueue(sum_->entry, {.blocks = blocks, .threads = kSumThreads}, addresses, stream);
   }
 
  private:
@@ -104,11 +104,10 @@ class JitCudaPlan final : public Plan {
   CUcontext context_;
   GemmShape shape_;
   Work work_;
-  std::shared_ptr<const LoadedKernel> kernel_;
+  std::shared_ptr<const LoadedKernel> kernel_, sum_;  ///< `sum_`: null without a second launch.
   GemmOperands where_;
   KernelArguments arguments_{};
   LaunchGrid grid_;
-  bool has_second_launch_ = false;
   PlanTraits traits_;
 };
 
@@ -139,10 +138,11 @@ class JitCudaBackend final : public StaticSpaceBackend {
     const GemmConfig one = GemmConfig::of(config);
     if (const GemmRule* rule = broken_rule(one, shape, device()))
       fail(ErrorCode::unavailable, "the config is not offered for this product: {}", rule->reason);
-    if (context.binaries.size() != 1)
+    if (context.binaries.size() != (one.has_second_launch() ? 2 : 1))
       fail(ErrorCode::unavailable, "the kernel must be compiled first, got {} binaries", context.binaries.size());
-    auto kernel = kernels_.load(context.binaries.front(), one.shared_bytes(), one.split_k > 1);
-    return std::make_unique<JitCudaPlan>(device_, shape, one, std::move(kernel));
+    auto kernel = kernels_.load(context.binaries[0], kProductEntry, one.shared_bytes());
+    auto sum = one.has_second_launch() ? kernels_.load(context.binaries[1], kSumEntry, 0) : nullptr;
+    return std::make_unique<JitCudaPlan>(device_, shape, one, std::move(kernel), std::move(sum));
   }
 
   static bool is_offered(const GemmShape& shape, const Config& config, const DeviceInfo& device) {
@@ -190,7 +190,11 @@ class JitCudaSolver final : public Solver, public StaticSpace {
   }
   std::vector<CompileTask> compile_tasks(const Problem& problem, const Config& config,
                                          const DeviceInfo& device) const override {
-    return {gemm_task(GemmShape::of(problem), GemmConfig::of(config), device.gfx)};
+    const auto shape = GemmShape::of(problem);
+    const GemmConfig one = GemmConfig::of(config);
+    std::vector<CompileTask> tasks = {gemm_task(shape, one, device.gfx)};
+    if (one.has_second_launch()) tasks.push_back(sum_task(shape, device.gfx));
+    return tasks;
   }
   std::unique_ptr<Backend> open(Device& device) const override {
     auto* const gpu = dynamic_cast<CudaDevice*>(&device);

@@ -47,13 +47,30 @@ TEST_F(JitCudaSolverFacts, ANameIsEnoughToCompileItsKernel) {
     const Problem one = problem(text);
     for (uint64_t i = 0; i < 4; ++i) {
       const SearchSpace space = solver_->static_space()->space(one, gpu_);
-      const Candidate candidate{"jit_cuda.gemm", "2", space.at(i * (space.size() - 1) / 3)};
+      const Candidate candidate{"jit_cuda.gemm", "3", space.at(i * (space.size() - 1) / 3)};
       const Candidate read = Candidate::parse(candidate.name());
       EXPECT_EQ(read, candidate);
       EXPECT_EQ(solver_->compile_tasks(one, read.config, gpu_).front().recipe(),
                 solver_->compile_tasks(one, candidate.config, gpu_).front().recipe());
     }
   }
+}
+
+/// The second launch is no part of a kernel, but one binary of its own for all configs of the types.
+TEST_F(JitCudaSolverFacts, TheSecondLaunchIsOneTaskForAllConfigsThatHaveIt) {
+  const Problem one = problem("gemm_a16w16 m=5 n=512 k=4096 dtype=bf16");
+  const auto tasks = [&](const char* config) { return solver_->compile_tasks(one, Config::parse(config), gpu_); };
+  const auto dot = tasks("kernel=dot;rows=2;columns=2;warps=1;depth_warps=4;unroll=1;split_k=4;reduce=launch");
+  const auto tile = tasks(
+      "kernel=tile;block_m=16;block_n=32;block_k=64;stages=2;m_warps=1;n_warps=2;group_m=1;split_k=2;reduce=launch");
+  ASSERT_EQ(dot.size(), 2u);
+  ASSERT_EQ(tile.size(), 2u);
+  EXPECT_EQ(dot[1].recipe(), tile[1].recipe());
+  EXPECT_NE(dot[0].recipe(), tile[0].recipe());
+  const auto in_block = tasks("kernel=dot;rows=2;columns=2;warps=1;depth_warps=4;unroll=1;split_k=4;reduce=block");
+  ASSERT_EQ(in_block.size(), 1u);
+  EXPECT_EQ(in_block[0].recipe(), dot[0].recipe()) << "whoever adds the parts, they are left alike";
+  EXPECT_EQ(tasks("kernel=dot;rows=2;columns=2;warps=1;depth_warps=4;unroll=1;split_k=1").size(), 1u);
 }
 
 /// On the GPU of this machine.

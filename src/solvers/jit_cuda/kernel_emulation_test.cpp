@@ -18,97 +18,111 @@
 #define attune_sum_parts ATTUNE_JOIN(ATTUNE_KERNEL, _sums)
 
 #define ATTUNE_KERNEL dot_bf16
+#define ATTUNE_LOOP "solvers/jit_cuda/kernels/dot_loop.cu"
+#define ATTUNE_HAS_PARTS 1
+#define ATTUNE_HAS_SHARES 0
+#define ATTUNE_HAS_TILES 0
 namespace attune::emulated_gpu::ATTUNE_KERNEL {
 constexpr int kIn = 1, kOut = 1, kRows = 4, kColumns = 2, kWarps = 2, kDepthWarps = 2, kUnroll = 2;
-constexpr bool kIsShifted = false, kIsPacked = false, kIsSplit = true, kIsMatrix = false;
-#include "solvers/jit_cuda/rows.cu"
-#include "solvers/jit_cuda/stream_kernel.cu"
+constexpr bool kIsShifted = false, kIsPacked = false, kIsSplit = true;
+#include "solvers/jit_cuda/emulated_texts.inc"
 }  // namespace attune::emulated_gpu::ATTUNE_KERNEL
-#undef ATTUNE_KERNEL
 
 #define ATTUNE_KERNEL dot_fp32_shifted
+#define ATTUNE_LOOP "solvers/jit_cuda/kernels/dot_loop.cu"
+#define ATTUNE_HAS_PARTS 0
+#define ATTUNE_HAS_SHARES 0
+#define ATTUNE_HAS_TILES 0
 namespace attune::emulated_gpu::ATTUNE_KERNEL {
 constexpr int kIn = 0, kOut = 0, kRows = 2, kColumns = 4, kWarps = 1, kDepthWarps = 4, kUnroll = 1;
-constexpr bool kIsShifted = true, kIsPacked = false, kIsSplit = false, kIsMatrix = false;
-#include "solvers/jit_cuda/rows.cu"
-#include "solvers/jit_cuda/stream_kernel.cu"
+constexpr bool kIsShifted = true, kIsPacked = false, kIsSplit = false;
+#include "solvers/jit_cuda/emulated_texts.inc"
 }  // namespace attune::emulated_gpu::ATTUNE_KERNEL
-#undef ATTUNE_KERNEL
 
 #define ATTUNE_KERNEL stream_bf16_shifted
+#define ATTUNE_LOOP "solvers/jit_cuda/kernels/stream_loop.cu"
+#define ATTUNE_HAS_PARTS 1
+#define ATTUNE_HAS_SHARES 0
+#define ATTUNE_HAS_TILES 0
 namespace attune::emulated_gpu::ATTUNE_KERNEL {
 constexpr int kIn = 1, kOut = 0, kRows = 16, kColumns = 16, kWarps = 2, kDepthWarps = 2, kUnroll = 2;
-constexpr bool kIsShifted = true, kIsPacked = false, kIsSplit = true, kIsMatrix = true;
-#include "solvers/jit_cuda/rows.cu"
-#include "solvers/jit_cuda/stream_kernel.cu"
+constexpr bool kIsShifted = true, kIsPacked = false, kIsSplit = true;
+#include "solvers/jit_cuda/emulated_texts.inc"
 }  // namespace attune::emulated_gpu::ATTUNE_KERNEL
-#undef ATTUNE_KERNEL
 
 #define ATTUNE_KERNEL tile_fp16
 #define ATTUNE_HAS_SHARES 0
 #include "solvers/jit_cuda/emulated_tile.inc"
 
 #define ATTUNE_KERNEL tile_bf16_shifted
+#define ATTUNE_LOOP "solvers/jit_cuda/kernels/tile_moves.cu"
+#define ATTUNE_HAS_PARTS 0
+#define ATTUNE_HAS_SHARES 0
+#define ATTUNE_HAS_TILES 1
 namespace attune::emulated_gpu::ATTUNE_KERNEL {
 constexpr int kIn = 1, kOut = 1, kBlockM = 32, kBlockN = 32, kBlockK = 32, kStages = 2, kWarpsM = 2, kWarpsN = 1;
 constexpr bool kIsShifted = true, kIsPacked = false, kIsSplit = false;
-#include "solvers/jit_cuda/rows.cu"
-#include "solvers/jit_cuda/tile_kernel.cu"
-#include "solvers/jit_cuda/tile_parts.cu"
+#include "solvers/jit_cuda/emulated_texts.inc"
 }  // namespace attune::emulated_gpu::ATTUNE_KERNEL
-#undef ATTUNE_KERNEL
 
 #define ATTUNE_KERNEL dot_fp32_packed
+#define ATTUNE_LOOP "solvers/jit_cuda/kernels/dot_loop.cu"
+#define ATTUNE_HAS_PARTS 0
+#define ATTUNE_HAS_SHARES 0
+#define ATTUNE_HAS_TILES 0
 namespace attune::emulated_gpu::ATTUNE_KERNEL {
 constexpr int kIn = 0, kOut = 0, kRows = 2, kColumns = 4, kWarps = 1, kDepthWarps = 4, kUnroll = 1;
-constexpr bool kIsShifted = true, kIsPacked = true, kIsSplit = false, kIsMatrix = false;
-#include "solvers/jit_cuda/rows.cu"
-#include "solvers/jit_cuda/stream_kernel.cu"
+constexpr bool kIsShifted = true, kIsPacked = true, kIsSplit = false;
+#include "solvers/jit_cuda/emulated_texts.inc"
 }  // namespace attune::emulated_gpu::ATTUNE_KERNEL
-#undef ATTUNE_KERNEL
 
 #define ATTUNE_KERNEL stream_fp16_packed
+#define ATTUNE_LOOP "solvers/jit_cuda/kernels/stream_loop.cu"
+#define ATTUNE_HAS_PARTS 1
+#define ATTUNE_HAS_SHARES 0
+#define ATTUNE_HAS_TILES 0
 namespace attune::emulated_gpu::ATTUNE_KERNEL {
 constexpr int kIn = 2, kOut = 2, kRows = 8, kColumns = 32, kWarps = 1, kDepthWarps = 2, kUnroll = 4;
-constexpr bool kIsShifted = true, kIsPacked = true, kIsSplit = true, kIsMatrix = true;
-#include "solvers/jit_cuda/rows.cu"
-#include "solvers/jit_cuda/stream_kernel.cu"
+constexpr bool kIsShifted = true, kIsPacked = true, kIsSplit = true;
+#include "solvers/jit_cuda/emulated_texts.inc"
 }  // namespace attune::emulated_gpu::ATTUNE_KERNEL
-#undef ATTUNE_KERNEL
 
 #define ATTUNE_KERNEL tile_bf16_packed
+#define ATTUNE_LOOP "solvers/jit_cuda/kernels/tile_copies.cu"
+#define ATTUNE_HAS_PARTS 1
+#define ATTUNE_HAS_SHARES 0
+#define ATTUNE_HAS_TILES 1
 namespace attune::emulated_gpu::ATTUNE_KERNEL {
 constexpr int kIn = 1, kOut = 0, kBlockM = 16, kBlockN = 64, kBlockK = 64, kStages = 3, kWarpsM = 1, kWarpsN = 2;
 constexpr bool kIsShifted = false, kIsPacked = true, kIsSplit = true;
-#include "solvers/jit_cuda/rows.cu"
-#include "solvers/jit_cuda/tile_kernel.cu"
-#include "solvers/jit_cuda/tile_parts.cu"
+#include "solvers/jit_cuda/emulated_texts.inc"
 }  // namespace attune::emulated_gpu::ATTUNE_KERNEL
-#undef ATTUNE_KERNEL
 
 #define ATTUNE_KERNEL tile_packed_shifted
+#define ATTUNE_LOOP "solvers/jit_cuda/kernels/tile_moves.cu"
+#define ATTUNE_HAS_PARTS 0
+#define ATTUNE_HAS_SHARES 0
+#define ATTUNE_HAS_TILES 1
 namespace attune::emulated_gpu::ATTUNE_KERNEL {
 constexpr int kIn = 1, kOut = 1, kBlockM = 32, kBlockN = 32, kBlockK = 32, kStages = 2, kWarpsM = 2, kWarpsN = 1;
 constexpr bool kIsShifted = true, kIsPacked = true, kIsSplit = false;
-#include "solvers/jit_cuda/rows.cu"
-#include "solvers/jit_cuda/tile_kernel.cu"
-#include "solvers/jit_cuda/tile_parts.cu"
+#include "solvers/jit_cuda/emulated_texts.inc"
 }  // namespace attune::emulated_gpu::ATTUNE_KERNEL
-#undef ATTUNE_KERNEL
 
 #define ATTUNE_KERNEL shares_fp16
 #define ATTUNE_HAS_SHARES 1
 #include "solvers/jit_cuda/emulated_tile.inc"
 
 #define ATTUNE_KERNEL shares_packed_shifted
+#define ATTUNE_LOOP "solvers/jit_cuda/kernels/tile_moves.cu"
+#define ATTUNE_HAS_PARTS 0
+#define ATTUNE_HAS_SHARES 1
+#define ATTUNE_HAS_TILES 1
 namespace attune::emulated_gpu::ATTUNE_KERNEL {
 constexpr int kIn = 1, kOut = 1, kBlockM = 32, kBlockN = 32, kBlockK = 32, kStages = 2, kWarpsM = 2, kWarpsN = 1;
 constexpr bool kIsShifted = true, kIsPacked = true, kIsSplit = false;
-#include "solvers/jit_cuda/rows.cu"
-#include "solvers/jit_cuda/tile_kernel.cu"
-#include "solvers/jit_cuda/tile_shares.cu"
+#include "solvers/jit_cuda/emulated_texts.inc"
 }  // namespace attune::emulated_gpu::ATTUNE_KERNEL
-#undef ATTUNE_KERNEL
 
 // What the emulated GPU must find out: texts that leave out what orders a GPU's threads.
 namespace attune::emulated_gpu {
@@ -181,6 +195,8 @@ void no_wait() {}
 
 #pragma GCC diagnostic pop
 #undef ATTUNE_UNROLL
+#undef ATTUNE_ROLL
+#undef ATTUNE_UNROLL_TIMES
 #undef __device__
 #undef __global__
 #undef __launch_bounds__
@@ -191,6 +207,7 @@ void no_wait() {}
 #undef __syncthreads
 #undef __threadfence
 #undef __uint_as_float
+#undef __fmaf_rn
 #undef __ldcg
 #undef __stcg
 #undef atomicAdd
@@ -250,7 +267,7 @@ TEST(JitCudaEmulation, DotIsRightInPartsOfK) {
 
 TEST(JitCudaEmulation, DotOfFp32IsRightForRowsThatBeginAnywhere) {
   try_sizes({.product = dot_fp32_shifted::dot_fp32_shifted_product,
-             .sums = dot_fp32_shifted::dot_fp32_shifted_sums,
+             .sums = nullptr,
              .in = DType::fp32,
              .out = DType::fp32,
              .is_shifted = true,
@@ -302,7 +319,7 @@ TEST(JitCudaEmulation, TilesAreWrongWithoutWaitsOrBarriersAndWithARace) {
 
 TEST(JitCudaEmulation, TilesAreRightForRowsThatBeginAnywhere) {
   try_sizes({.product = tile_bf16_shifted::tile_bf16_shifted_product,
-             .sums = tile_bf16_shifted::tile_bf16_shifted_sums,
+             .sums = nullptr,
              .in = DType::bf16,
              .out = DType::bf16,
              .is_shifted = true,
@@ -317,7 +334,7 @@ TEST(JitCudaEmulation, TilesAreRightForRowsThatBeginAnywhere) {
 
 TEST(JitCudaEmulation, DotOfPackedWeightsIsRight) {
   try_sizes({.product = dot_fp32_packed::dot_fp32_packed_product,
-             .sums = dot_fp32_packed::dot_fp32_packed_sums,
+             .sums = nullptr,
              .in = DType::fp32,
              .out = DType::fp32,
              .is_shifted = true,
@@ -365,7 +382,7 @@ TEST(JitCudaEmulation, TilesOfPackedWeightsAreRight) {
 
 TEST(JitCudaEmulation, TilesOfPackedWeightsAreRightForRowsThatBeginAnywhere) {
   try_sizes({.product = tile_packed_shifted::tile_packed_shifted_product,
-             .sums = tile_packed_shifted::tile_packed_shifted_sums,
+             .sums = nullptr,
              .in = DType::bf16,
              .out = DType::bf16,
              .is_shifted = true,

@@ -4,15 +4,31 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "solvers/jit_cuda/kernel_registers.h"
 
 namespace attune::jit_cuda {
 
 // The folder's texts without their comments, which the build embeds (CMakeLists.txt).
 extern const char* const kArgumentsText;
 extern const char* const kDeviceFunctionsText;
+extern const char* const kTensorCoresText;
+extern const char* const kStageFunctionsText;
+extern const char* const kLaneFunctionsText;
 extern const char* const kRowsText;
-extern const char* const kStreamText;
+extern const char* const kResultsText;
+extern const char* const kLastBlockText;
+extern const char* const kWholeSumsText;
+extern const char* const kSumOfPartsText;
+extern const char* const kPartSumsText;
+extern const char* const kSumKernelText;
+extern const char* const kWarpsText;
+extern const char* const kDotLoopText;
+extern const char* const kStreamLoopText;
+extern const char* const kWarpsKernelText;
 extern const char* const kTileText;
+extern const char* const kTileCopiesText;
+extern const char* const kTileMovesText;
+extern const char* const kTileResultsText;
 extern const char* const kTilePartsText;
 extern const char* const kTileSharesText;
 
@@ -32,49 +48,89 @@ int number_of_type(DType type) {
   }
 }
 
-std::string constants_of(const GemmShape& shape, const GemmConfig& config) {
-  std::string text;
-  const auto number = [&](const char* name, int64_t value) {
-    text += fmt::format("constexpr int {} = {};\n", name, value);
-  };
-  const auto flag = [&](const char* name, bool value) {
-    text += fmt::format("constexpr bool {} = {};\n", name, value);
-  };
-  number("kIn", number_of_type(shape.in));
-  number("kOut", number_of_type(shape.out));
-  flag("kIsShifted", has_shifted_rows(shape));
-  flag("kIsPacked", config.packed);
-  flag("kIsSplit", config.split_k > 1);
-  if (config.kernel == Kernel::tile) {
-    number("kBlockM", config.block_m);
-    number("kBlockN", config.block_n);
-    number("kBlockK", config.block_k);
-    number("kStages", config.stages);
-    number("kWarpsM", config.m_warps);
-    number("kWarpsN", config.n_warps);
-  } else {
-    flag("kIsMatrix", config.kernel == Kernel::stream);
-    number("kRows", config.rows);
-    number("kColumns", config.columns);
-    number("kWarps", config.warps);
-    number("kDepthWarps", config.depth_warps);
-    number("kUnroll", config.unroll);
+/// The definitions of constants, one a line.
+class Constants {
+ public:
+  void number(const char* name, int64_t value) { text_ += fmt::format("constexpr int {} = {};\n", name, value); }
+  void flag(const char* name, bool value) { text_ += fmt::format("constexpr bool {} = {};\n", name, value); }
+  void bounds(int64_t blocks) {
+    text_ += blocks > 0 ? fmt::format("#define ATTUNE_BOUNDS kThreads, {}\n", blocks)
+                        : std::string("#define ATTUNE_BOUNDS kThreads\n");
   }
-  return text;
+  const std::string& text() const noexcept { return text_; }
+
+ private:
+  std::string text_;
+};
+
+/// What every text begins with: the arguments, and the types in them.
+std::string beginning(const GemmShape& shape) {
+  Constants types;
+  types.number("kIn", number_of_type(shape.in));
+  types.number("kOut", number_of_type(shape.out));
+  return std::string(kArgumentsText) + "using attune::jit_cuda::KernelArguments;\n" + types.text();
+}
+
+std::string constants_of(const GemmShape& shape, const GemmConfig& config) {
+  Constants constants;
+  constants.flag("kIsShifted", has_shifted_rows(shape));
+  constants.flag("kIsPacked", config.packed);
+  constants.flag("kIsSplit", config.split_k > 1);
+  if (config.kernel == Kernel::tile) {
+    constants.number("kBlockM", config.block_m);
+    constants.number("kBlockN", config.block_n);
+    constants.number("kBlockK", config.block_k);
+    constants.number("kStages", config.stages);
+    constants.number("kWarpsM", config.m_warps);
+    constants.number("kWarpsN", config.n_warps);
+  } else {
+    constants.number("kRows", config.rows);
+    constants.number("kColumns", config.columns);
+    constants.number("kWarps", config.warps);
+    constants.number("kDepthWarps", config.depth_warps);
+    constants.number("kUnroll", config.unroll);
+    constants.bounds(resident_blocks(shape, config));
+  }
+  return constants.text();
+}
+
+/// How the sums of a config become elements of C.
+std::string results_of(const GemmConfig& config) {
+  std::string text = kResultsText;
+  if (config.split_k > 1 || config.blocks > 0) text += kLastBlockText;
+  return text + (config.split_k > 1 ? std::string(kSumOfPartsText) + kPartSumsText : kWholeSumsText);
+}
+
+std::string kernel_of(const GemmShape& shape, const GemmConfig& config) {
+  switch (config.kernel) {
+    case Kernel::dot:
+      return std::string(kLaneFunctionsText) + kWarpsText + kDotLoopText + kWarpsKernelText;
+    case Kernel::stream:
+      return std::string(kTensorCoresText) + kWarpsText + kStreamLoopText + kWarpsKernelText;
+    case Kernel::tile:
+      return std::string(kTensorCoresText) + kStageFunctionsText + kTileText +
+             (has_shifted_rows(shape) ? kTileMovesText : kTileCopiesText) + kTileResultsText +
+             (config.blocks > 0 ? kTileSharesText : kTilePartsText);
+  }
+  return {};
+}
+
+/// No text needs textures, nor kernels that launch others: NVRTC reads 4 ms of declarations less.
+CompileTask task_of(std::string source, const std::string& arch, const char* entry) {
+  return {.compiler = "nvrtc", .source = std::move(source), .arch = arch, .options = {"--minimal"}, .entries = {entry}};
 }
 
 }  // namespace
 
 CompileTask gemm_task(const GemmShape& shape, const GemmConfig& config, const std::string& arch) {
-  CompileTask task = {.compiler = "nvrtc", .source = {}, .arch = arch, .options = {}, .entries = {kProductEntry}};
-  task.source = std::string(kArgumentsText) + "using attune::jit_cuda::KernelArguments;\n" +
-                constants_of(shape, config) + kDeviceFunctionsText + kRowsText;
-  if (config.kernel == Kernel::tile)
-    task.source += std::string(kTileText) + (config.blocks > 0 ? kTileSharesText : kTilePartsText);
-  else
-    task.source += kStreamText;
-  if (config.split_k > 1) task.entries.emplace_back(kSumEntry);
-  return task;
+  return task_of(beginning(shape) + constants_of(shape, config) + kDeviceFunctionsText + kRowsText +
+                     results_of(config) + kernel_of(shape, config),
+                 arch, kProductEntry);
+}
+
+CompileTask sum_task(const GemmShape& shape, const std::string& arch) {
+  return task_of(beginning(shape) + kDeviceFunctionsText + kResultsText + kSumOfPartsText + kSumKernelText, arch,
+                 kSumEntry);
 }
 
 }  // namespace attune::jit_cuda

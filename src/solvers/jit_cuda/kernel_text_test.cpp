@@ -84,6 +84,17 @@ TEST_F(JitCudaText, CompilesForEveryTypeWithItsEntriesAndHardlyASpill) {
   std::printf("%zu kernels compiled, %zu with spills\n", num_compiled, num_spilling);
 }
 
+TEST_F(JitCudaText, TheSecondLaunchCompilesForEveryType) {
+  for (const DType in : {DType::fp32, DType::bf16, DType::fp16}) {
+    for (const DType out : {DType::fp32, DType::bf16, DType::fp16}) {
+      const CompileTask task = sum_task({.m = 1, .n = 1, .k = 1, .in = in, .out = out}, "sm_80");
+      const LibraryOutput output = nvrtc_->library()->compile(task);
+      ASSERT_TRUE(output.is_compiled) << output.log;
+      EXPECT_TRUE(exported_symbols(output.binary)->contains(kSumEntry));
+    }
+  }
+}
+
 TEST_F(JitCudaText, CompilesForTheFirstArchitectureAndForHoppersOwn) {
   for (const char* config :
        {"kernel=dot;rows=2;columns=2;warps=1;depth_warps=4;unroll=4;split_k=1;b_layout=cuda.k64.v1",
@@ -155,10 +166,54 @@ TEST(JitCudaTasks, DoNotChangeWithoutANewVersion) {
       }
     }
   }
+  for (const auto& [in, out] :
+       {std::pair{DType::bf16, DType::bf16}, {DType::fp16, DType::fp32}, {DType::fp32, DType::bf16}})
+    lines.push_back(
+        fmt::format("{} {} {} second launch", sum_task({.in = in, .out = out}, "sm_90").recipe(), name(in), name(out)));
   if (std::getenv("ATTUNE_WRITE_GOLDEN") != nullptr) write_file_atomically(file, join(lines, "\n") + "\n");
   EXPECT_EQ(read_file(file), join(lines, "\n") + "\n")
       << "the text of a generated kernel has changed: raise the version of jit_cuda.gemm, and write the file anew with "
          "ATTUNE_WRITE_GOLDEN=1";
+}
+
+/// A bound is of 16-bit rows that begin at vectors; others need other registers, and would spill.
+TEST(JitCudaTasks, TellTheAssemblerTheBlocksOfTheConfigsThatNeedIt) {
+  const auto bounds = [](int64_t k, DType type, const char* config) {
+    const std::string source =
+        gemm_task({.m = 2, .n = 512, .k = k, .in = type}, GemmConfig::of(Config::parse(config)), "sm_90").source;
+    const size_t at = source.find("#define ATTUNE_BOUNDS ");
+    return source.substr(at, source.find('\n', at) - at);
+  };
+  const char* const bound = "kernel=dot;rows=2;columns=2;warps=1;depth_warps=4;unroll=4;split_k=1";
+  EXPECT_EQ(bounds(4096, DType::bf16, bound), "#define ATTUNE_BOUNDS kThreads, 4");
+  EXPECT_EQ(bounds(4096, DType::fp32, bound), "#define ATTUNE_BOUNDS kThreads");
+  EXPECT_EQ(bounds(4096, DType::bf16, (std::string(bound) + ";b_layout=cuda.k64.v1").c_str()),
+            "#define ATTUNE_BOUNDS kThreads");
+  EXPECT_EQ(bounds(4097, DType::bf16, bound), "#define ATTUNE_BOUNDS kThreads");
+  EXPECT_EQ(bounds(4096, DType::bf16, "kernel=dot;rows=2;columns=2;warps=1;depth_warps=4;unroll=2;split_k=1"),
+            "#define ATTUNE_BOUNDS kThreads");
+}
+
+/// What NVRTC reads and does not need takes a search's time.
+TEST(JitCudaTasks, HaveNoTextThatTheirConfigDoesNotNeed) {
+  const auto source = [](const char* config) {
+    return gemm_task({.m = 100, .n = 512, .k = 4096}, GemmConfig::of(Config::parse(config)), "sm_90").source;
+  };
+  using testing::HasSubstr;
+  using testing::Not;
+  const std::string whole = source("kernel=dot;rows=1;columns=1;warps=1;depth_warps=1;unroll=1;split_k=1");
+  const std::string parts =
+      source("kernel=stream;rows=8;columns=16;warps=1;depth_warps=1;unroll=1;split_k=2;reduce=block");
+  const std::string shares =
+      source("kernel=tile;block_m=64;block_n=64;block_k=64;stages=2;m_warps=2;n_warps=2;group_m=1;blocks=132");
+  EXPECT_THAT(whole, Not(HasSubstr("sum_of_parts")));
+  EXPECT_THAT(whole, Not(HasSubstr("is_last")));
+  EXPECT_THAT(whole, Not(HasSubstr("mma.sync")));
+  EXPECT_THAT(parts, HasSubstr("sum_of_parts"));
+  EXPECT_THAT(parts, Not(HasSubstr("cp.async")));
+  EXPECT_THAT(shares, HasSubstr("is_last"));
+  EXPECT_THAT(shares, Not(HasSubstr("sum_of_parts")));
+  for (const std::string& one : {whole, parts, shares}) EXPECT_THAT(one, Not(HasSubstr(kSumEntry)));
 }
 
 TEST(JitCudaTasks, HaveNoRemarkAndNoHeader) {

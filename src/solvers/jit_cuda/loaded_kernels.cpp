@@ -2,7 +2,6 @@
 #include "solvers/jit_cuda/loaded_kernels.h"
 
 #include "base/file.h"
-#include "solvers/jit_cuda/kernel_text.h"
 
 namespace attune::jit_cuda {
 namespace {
@@ -12,11 +11,10 @@ constexpr int64_t kSharedBytesOfAll = 48 << 10;  // A kernel gets as much withou
 
 }  // namespace
 
-LoadedKernel::LoadedKernel(const CudaDriver& driver, CUcontext context, const std::string& cubin, int64_t shared_bytes,
-                           bool has_sum)
-    : module(driver, context, cubin.data()), product(module.function(kProductEntry)) {
-  if (has_sum) sum = module.function(kSumEntry);
-  if (shared_bytes > kSharedBytesOfAll) module.allow_shared_bytes(product, static_cast<uint32_t>(shared_bytes));
+LoadedKernel::LoadedKernel(const CudaDriver& driver, CUcontext context, const std::string& cubin, const char* name,
+                           int64_t shared_bytes)
+    : module(driver, context, cubin.data()), entry(module.function(name)) {
+  if (shared_bytes > kSharedBytesOfAll) module.allow_shared_bytes(entry, static_cast<uint32_t>(shared_bytes));
 }
 
 LoadedKernels::~LoadedKernels() {
@@ -26,11 +24,11 @@ LoadedKernels::~LoadedKernels() {
   }
 }
 
-std::shared_ptr<const LoadedKernel> LoadedKernels::load(const Binary& binary, int64_t shared_bytes, bool has_sum) {
+std::shared_ptr<const LoadedKernel> LoadedKernels::load(const Binary& binary, const char* entry, int64_t shared_bytes) {
   auto& kernel = kernels_[binary.sha256];
   if (kernel != nullptr) return kernel;
   try {
-    kernel = std::make_shared<const LoadedKernel>(driver_, context_, read_file(binary.file), shared_bytes, has_sum);
+    kernel = std::make_shared<const LoadedKernel>(driver_, context_, read_file(binary.file), entry, shared_bytes);
   } catch (...) {
     kernels_.erase(binary.sha256);
     throw;

@@ -10,12 +10,12 @@
 
 namespace attune::jit_cuda {
 
-/// Kernels of one binary on a GPU. Plans share it.
+/// The kernel of one binary on a GPU. Plans share it.
 struct LoadedKernel {
-  LoadedKernel(const CudaDriver& driver, CUcontext context, const std::string& cubin, int64_t shared_bytes,
-               bool has_sum);
+  LoadedKernel(const CudaDriver& driver, CUcontext context, const std::string& cubin, const char* name,
+               int64_t shared_bytes);
   CudaKernelModule module;
-  CUfunction product = nullptr, sum = nullptr;  ///< `sum`: null without parts of k.
+  CUfunction entry;
 };
 
 /// The binaries that a backend has loaded, by their hash. Used by the backend's thread. A plan may end on any thread,
@@ -30,7 +30,7 @@ class LoadedKernels {
   LoadedKernels& operator=(const LoadedKernels&) = delete;
 
   /// Throws io for a file that cannot be read, device for one that the driver refuses.
-  std::shared_ptr<const LoadedKernel> load(const Binary& binary, int64_t shared_bytes, bool has_sum);
+  std::shared_ptr<const LoadedKernel> load(const Binary& binary, const char* entry, int64_t shared_bytes);
 
  private:
   void unload_unused();

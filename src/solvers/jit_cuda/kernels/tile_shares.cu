@@ -1,32 +1,33 @@
 // SPDX-License-Identifier: MIT
-// Behind tile_kernel.cu, stream-K: the steps of k of all tiles, tile after tile, are divided among the launch's blocks
-// equally, to within one step. A block leaves the sums of a part of a tile in the workspace; who comes last to a tile
-// adds its parts in the order of k. So nobody waits for another block, and the result does not depend on who is last.
+// Behind tile_results.cu and last_block.cu, stream-K: the steps of k of all tiles, tile after tile, are divided among
+// the launch's blocks equally, to within one step. A block leaves the sums of a part of a tile in the workspace; who
+// comes last to a tile adds its parts in the order of k. So nobody waits for another block, and the result does not
+// depend on who is last. Steps are counted in 32 bits (gemm_space.cpp: steps).
 struct Work {
-  int of_tile;              // Steps of a tile.
-  long long share, longer;  // Steps of a block; the first `longer` blocks have one more.
+  int of_tile;        // Steps of a tile.
+  int share, longer;  // Steps of a block; the first `longer` blocks have one more.
 };
 
 static __device__ Work work_of(const KernelArguments& product) {
-  const int of_tile = (product.k + kBlockK - 1) / kBlockK;
-  const long long all = static_cast<long long>(num_tiles(product)) * of_tile;
-  return {of_tile, all / static_cast<int>(gridDim.x), all % static_cast<int>(gridDim.x)};
+  const int of_tile = divided(product.k + kBlockK - 1, kBlockK), blocks = static_cast<int>(gridDim.x);
+  const int all = num_tiles(product) * of_tile, share = divided(all, blocks);
+  return {of_tile, share, all - share * blocks};
 }
 
-static __device__ long long first_step(const Work& work, int block) {
+static __device__ int first_step(const Work& work, int block) {
   return block * work.share + (block < work.longer ? block : work.longer);
 }
 
-static __device__ int block_of(const Work& work, long long step) {
-  const long long of_longer = work.longer * (work.share + 1);
-  return static_cast<int>(step < of_longer ? step / (work.share + 1) : work.longer + (step - of_longer) / work.share);
+static __device__ int block_of(const Work& work, int step) {
+  const int of_longer = work.longer * (work.share + 1);
+  return step < of_longer ? divided(step, work.share + 1) : work.longer + divided(step - of_longer, work.share);
 }
 
 // The sums of a block's part of a tile, a vector for each product of the tensor cores that a thread makes. A block has
 // parts of two tiles at most: the one in which its share begins, and the one in which it ends.
 static __device__ float4* sums_of_part(const KernelArguments& product, const Work& work, int block, int tile) {
-  const long long slot = 2LL * block + (first_step(work, block) / work.of_tile == tile ? 0 : 1);
-  return reinterpret_cast<float4*>(product.sums) + slot * (kBlockM * kBlockN / 4) + threadIdx.x;
+  const int slot = 2 * block + (first_step(work, block) >= tile * work.of_tile ? 0 : 1);
+  return reinterpret_cast<float4*>(product.sums) + static_cast<long long>(slot) * (kBlockM * kBlockN / 4) + threadIdx.x;
 }
 
 // Leaves a part's sums in the workspace.
@@ -45,8 +46,10 @@ static __device__ void keep(const float (&sums)[kRowTiles][kColumnTiles][4], flo
 static __device__ void lay_sums_of_parts(const KernelArguments& product, const Work& work, int tile, int first,
                                          int last) {
   constexpr int kVectors = kRowTiles * kColumnTiles, kAhead = kVectors < 8 ? kVectors : 8;
+  ATTUNE_ROLL
   for (int begin = 0; begin < kVectors; begin += kAhead) {
     float sums[kAhead][4] = {};
+    ATTUNE_ROLL
     for (int block = first; block <= last; ++block) {
       const float4* const part = sums_of_part(product, work, block, tile) + begin * kThreads;
       float4 more[kAhead];
@@ -61,35 +64,40 @@ static __device__ void lay_sums_of_parts(const KernelArguments& product, const W
       }
     }
     ATTUNE_UNROLL
-    for (int i = 0; i < kAhead; ++i) lay(begin + i, sums[i]);
+    for (int i = 0; i < kAhead; ++i)
+      lay(first_of_thread(), (begin + i) / kColumnTiles, (begin + i) % kColumnTiles, sums[i]);
   }
 }
 
-// Keeps a part of a tile, and stores the tile if this block is its last.
-static __device__ void put_part(const KernelArguments& product, const Work& work, const Tile& tile, int number,
-                                const float (&sums)[kRowTiles][kColumnTiles][4]) {
+// Keeps a part of a tile. Whether this block is the tile's last, which has laid the sums of all then.
+static __device__ bool lay_as_last(const KernelArguments& product, const Work& work, int number,
+                                   const float (&sums)[kRowTiles][kColumnTiles][4]) {
   keep(sums, sums_of_part(product, work, static_cast<int>(blockIdx.x), number));
-  const long long begin = static_cast<long long>(number) * work.of_tile;
+  const int begin = number * work.of_tile;
   const int first = block_of(work, begin), last = block_of(work, begin + work.of_tile - 1);
-  if (!is_last(product, number, last - first + 1, reinterpret_cast<unsigned*>(shared_memory()))) return;
+  if (!is_last(product, number, last - first + 1, reinterpret_cast<unsigned*>(shared_memory()))) return false;
   __syncthreads();
   lay_sums_of_parts(product, work, number, first, last);
-  put_laid_tile(product, tile, 0);
+  return true;
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads) attune_product(KernelArguments product) {
   const Work work = work_of(product);
-  const long long end = first_step(work, static_cast<int>(blockIdx.x) + 1);
-  for (long long at = first_step(work, static_cast<int>(blockIdx.x)); at < end;) {
-    const int number = static_cast<int>(at / work.of_tile), first = static_cast<int>(at % work.of_tile);
-    const int left = work.of_tile - first, count = end - at < left ? static_cast<int>(end - at) : left;
+  const int end = first_step(work, static_cast<int>(blockIdx.x) + 1);
+  for (int at = first_step(work, static_cast<int>(blockIdx.x)); at < end;) {
+    const int number = divided(at, work.of_tile), first = at - number * work.of_tile;
+    const int left = work.of_tile - first, count = end - at < left ? end - at : left;
     const Tile tile = tile_of(product, number, (first + count) * kBlockK);
     float sums[kRowTiles][kColumnTiles][4] = {};
     multiply_all(product, tile, first * kBlockK, sums);
-    if (count == work.of_tile)
-      put_tile(product, tile, 0, sums);
-    else
-      put_part(product, work, tile, number, sums);
+    bool is_laid = count == work.of_tile;
+    if (is_laid) {
+      __syncthreads();
+      lay_all(sums);
+    } else {
+      is_laid = lay_as_last(product, work, number, sums);
+    }
+    if (is_laid) put_laid_tile(product, tile, 0);
     // The next tile's first stage lies where the tile and the flag were.
     __syncthreads();
     at += count;
