@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "device/device_kind.h"
 #include "measure/blocking_calls.h"
 #include "ops/op.h"
 #include "worker/worker_executor.h"
@@ -17,6 +18,11 @@ namespace attune::experiments {
 namespace {
 
 constexpr Milliseconds kLimit{20'000};
+constexpr std::array<std::string_view, 2> kPrepared = {"gemm_a16w16 m=16 n=1536 k=7168 dtype=bf16",
+                                                       "gemm_a16w16 m=512 n=4096 k=4096 dtype=bf16"};
+/// For devices that compute with the host: the fake one.
+constexpr std::array<std::string_view, 2> kPreparedAtHostSpeed = {"gemm_a16w16 m=16 n=64 k=64 dtype=fp32",
+                                                                  "gemm_a16w16 m=32 n=16 k=64 dtype=fp32"};
 
 /// Candidates of all solvers that list theirs, evenly spread.
 std::vector<Candidate> candidates_of(const OpenAnswer& opened) {
@@ -44,8 +50,6 @@ PreparingNeighbour::~PreparingNeighbour() {
 
 void PreparingNeighbour::prepare_until_the_end(const std::filesystem::path& program, const std::string& device,
                                                std::shared_ptr<SharedDevice> shared) {
-  const std::array<std::string_view, 2> problems = {"gemm_a16w16 m=16 n=1536 k=7168 dtype=bf16",
-                                                    "gemm_a16w16 m=512 n=4096 k=4096 dtype=bf16"};
   const Tick ends = [this] { return ends_.load(); };
   try {
     WorkerOptions options = worker_options(device, nullptr);
@@ -53,6 +57,8 @@ void PreparingNeighbour::prepare_until_the_end(const std::filesystem::path& prog
     options.shared = std::move(shared);
     options.stopped = ends;
     WorkerExecutor executor(std::move(options));
+    const bool is_host_speed = device_kind(executor.device().kind).idle_worker_bytes == 0;
+    const auto& problems = is_host_speed ? kPreparedAtHostSpeed : kPrepared;
     Slot slot = 0;
     for (ProblemId id = 1; !ends_; ++id) {
       const auto problem = Problem::parse(problems[id % problems.size()]);
