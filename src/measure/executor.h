@@ -168,15 +168,13 @@ class Executor {
   /// take(). What is not open or admitted is ignored. Requires: no request is outstanding.
   virtual void close(ProblemId id) = 0;
   virtual void drop(Slot slot) = 0;
-  /// Says which problem will be opened next, whole, so that its candidates can be listed beside the work on others. A
-  /// hint: returns at once, at any time, and only the last one counts.
-  virtual void prefetch(request::Open) {}
+  /// Says which problem will be opened next, whole, so that its candidates can be listed beside the work on others.
+  /// Nothing: no request follows for a while, so that what is kept ready for one can be freed. A hint: returns at once,
+  /// at any time, and only the last one counts.
+  virtual void prefetch(std::optional<request::Open>) {}
   /// Abandons the outstanding request, if there is one, at once if it is in a worker process; take() then returns the
   /// cancelled() answer. Open problems and admitted candidates may be lost; the caller should close them and stop.
   virtual void abort() = 0;
-  /// Says that no request follows for a while, so that what is kept ready for one can be freed. Requires: none is
-  /// outstanding.
-  virtual void rest() {}
   /// Sets a function that take() calls at least once a second while it waits for a fresh worker, and an executor in
   /// this process between the steps of a request, beside which nobody else can call it: a launch that takes ten seconds
   /// is a gap of ten. When it returns true, take() acts like abort(). Empty: nothing. Copied.

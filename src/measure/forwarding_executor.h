@@ -19,9 +19,8 @@ class ForwardingExecutor : public Executor {
   std::optional<Answer> take() override { return inner_.take(); }
   void close(ProblemId id) override { inner_.close(id); }
   void drop(Slot slot) override { inner_.drop(slot); }
-  void prefetch(request::Open open) override { inner_.prefetch(std::move(open)); }
+  void prefetch(std::optional<request::Open> open) override { inner_.prefetch(std::move(open)); }
   void abort() override { inner_.abort(); }
-  void rest() override { inner_.rest(); }
   void set_tick(Tick tick) override { inner_.set_tick(std::move(tick)); }
   Workers workers() override { return inner_.workers(); }
 

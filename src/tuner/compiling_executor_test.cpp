@@ -34,7 +34,7 @@ class PipeExecutor final : public Executor {
   }
   void close(ProblemId) override {}
   void drop(Slot) override {}
-  void prefetch(request::Open open) override { prefetched = std::move(open); }
+  void prefetch(std::optional<request::Open> open) override { prefetched = std::move(open); }
   void abort() override {}
 
   Pipe pipe;
@@ -104,7 +104,7 @@ TEST_F(CompilingExecutorTest, KeepsCompilersGoingWhileTheDeviceWorksAndAnswersAl
 }
 
 TEST_F(CompilingExecutorTest, SaysWhichProblemIsOpenedNext) {
-  executor_.prefetch({7, problem_, {}, {}});
+  executor_.prefetch(request::Open{7, problem_, {}, {}});
   EXPECT_EQ(inner_.prefetched, (request::Open{7, problem_, {}, {}}));
 }
 

@@ -166,7 +166,7 @@ class DeviceRun {
     active_.push_back({task->id, std::make_unique<ProblemRun>(context_, task->id, task->item),
                        shares * expected_cost_s(task->item.problem, context_.executor.device())});
     if (auto next = source_.upcoming())
-      context_.executor.prefetch({0, *std::move(next), context_.options.protocol, {}});
+      context_.executor.prefetch(request::Open{0, *std::move(next), context_.options.protocol, {}});
     return true;
   }
 
@@ -431,7 +431,7 @@ Tuner::RunEnd Tuner::run_devices(WorkSource& source, TuneObserver& observer, con
     } catch (...) {
       failures[number] = {std::current_exception(), false};
     }
-    executor.rest();
+    executor.prefetch(std::nullopt);
     // What came behind the last answer, or has no clock of its own.
     context.time[Activity::wait].wall_s += std::max(0.0, clock_.now_s() - began_s - context.time.wall_s());
     context.time.take_from_wait(Activity::pause, context.paused_s);

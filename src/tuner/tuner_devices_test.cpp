@@ -55,7 +55,7 @@ class FailingExecutor final : public Executor {
   }
   void close(ProblemId id) override { inner_.close(id); }
   void drop(Slot slot) override { inner_.drop(slot); }
-  void rest() override { ++num_rests; }
+  void prefetch(std::optional<request::Open> open) override { num_rests += !open; }
   void abort() override { outstanding_ ? static_cast<void>(is_aborted_ = true) : inner_.abort(); }
 
   std::chrono::milliseconds opening_time{0};

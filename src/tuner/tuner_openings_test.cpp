@@ -29,7 +29,9 @@ class WatchedExecutor final : public ForwardingExecutor {
     }
     ForwardingExecutor::begin(std::move(request));
   }
-  void prefetch(request::Open open) override { prefetched.push_back(open.problem.integer("m")); }
+  void prefetch(std::optional<request::Open> open) override {
+    if (open) prefetched.push_back(open->problem.integer("m"));
+  }
 
   std::function<void()> at_recycle;
   std::vector<int64_t> prefetched;

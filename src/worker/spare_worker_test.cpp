@@ -29,7 +29,7 @@ class SpareWorkerTest : public SlowWorkerFixture {
     return attune::admit(executor(), admission(id, slot, launch));
   }
   /// Says that a problem of so many rows comes next.
-  void tell(int64_t m) { executor().prefetch({0, of_rows(m), {}, {}}); }
+  void tell(int64_t m) { executor().prefetch(request::Open{0, of_rows(m), {}, {}}); }
   /// The process that has measured so far; the one that stands by; none.
   pid_t worker() { return executor().workers().processes.front(); }
   pid_t spare() { return executor().workers().processes.size() < 2 ? 0 : executor().workers().processes.back(); }

@@ -36,7 +36,7 @@ namespace attune {
 /// With WorkerOptions::spare a second worker stands by, from the first admission after a prefetch() or the first fresh
 /// worker on: whenever a fresh worker is wanted it takes over, and another one is started beside what follows. Until
 /// then it lists the problem of prefetch(). No sample is taken while it opens the device. Its death costs nothing;
-/// after two nobody stands by any more.
+/// after two nobody stands by any more, nor while prefetch(nullopt) was the last word.
 ///
 /// With WorkerOptions::shared other executors use the device, too. A request that takes samples waits until they do
 /// nothing there, and they wait for its end; so does the start of a worker that is to stand by. Waiting is no step, so
@@ -59,10 +59,8 @@ class WorkerExecutor final : public Executor {
   std::optional<Answer> take() override;
   void close(ProblemId id) override;
   void drop(Slot slot) override;
-  void prefetch(request::Open open) override;
+  void prefetch(std::optional<request::Open> open) override;
   void abort() override;
-  /// Ends the worker that stands by.
-  void rest() override;
   void set_tick(Tick tick) override { tick_ = std::move(tick); }
   Workers workers() override;
 

@@ -35,11 +35,6 @@ void WorkerExecutor::end_spare() {
   if (user_) user_->worker_started();
 }
 
-void WorkerExecutor::rest() {
-  ATTUNE_CHECK(!is_outstanding(), "an executor rests while a request is outstanding");
-  end_spare();
-}
-
 /// Takes what the spare worker has answered.
 void WorkerExecutor::look_at_spare() {
   if (!spare_) return;
@@ -88,11 +83,12 @@ bool WorkerExecutor::waits_for_spare(const WorkerRequest& request) const {
   return open != nullptr && !open->candidates && spare_->is_listing(open->problem);
 }
 
-void WorkerExecutor::prefetch(request::Open open) {
-  is_told_ahead_ = true;
-  const bool is_known = listing_ && listing_->problem == open.problem;
-  if (!options_.spare || is_known || (spare_ && spare_->is_listing(open.problem))) return;
-  open.candidates.reset();
+void WorkerExecutor::prefetch(std::optional<request::Open> open) {
+  is_told_ahead_ = open.has_value();
+  if (!open) return end_spare();
+  const bool is_known = listing_ && listing_->problem == open->problem;
+  if (!options_.spare || is_known || (spare_ && spare_->is_listing(open->problem))) return;
+  open->candidates.reset();
   expected_ = std::move(open);
   serve_spare();
 }

@@ -149,7 +149,7 @@ TEST_F(SharedExecutorsTest, AWorkerThatIsToStandByStartsWhenNobodySamples) {
   options_.spare = true;
   open_both();
   begin_long(one_turn());
-  other_executor().prefetch({0, problem_, {}, {}});
+  other_executor().prefetch(request::Open{0, problem_, {}, {}});
   EXPECT_EQ(other_executor().workers().processes.size(), 1u);
   other_executor().begin(admission(2, good_));
   EXPECT_FALSE(answer_within(other_executor(), kShort));
@@ -158,10 +158,10 @@ TEST_F(SharedExecutorsTest, AWorkerThatIsToStandByStartsWhenNobodySamples) {
   ASSERT_TRUE(answer_within(other_executor(), Milliseconds(10'000)));
   EXPECT_EQ(other_executor().workers().processes.size(), 2u) << "it was told ahead";
   executor().begin(one_turn());
-  other_executor().rest();
+  other_executor().prefetch(std::nullopt);
   EXPECT_EQ(other_executor().workers().processes.size(), 1u);
   EXPECT_TRUE(answer_within(executor(), Milliseconds(10'000)))
-      << "nobody looks at a worker that starts for one at rest";
+      << "nobody looks at a worker that starts for one without work";
 }
 
 TEST_F(SharedExecutorsTest, EachHasItsPartOfTheMemory) {
