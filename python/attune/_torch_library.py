@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+"""Kernels at PyTorch's dispatcher that torch.library registers: part of this package, compiled with it (docs/adr/0021).
+
+They read tensors through PyTorch's stable C interface. Registering them through it too is not possible: it has no
+numbers, which addmm takes.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from attune._attune import library_kernels, open_library_kernels
+
+
+class NotAvailable(Exception):
+    """This PyTorch lacks what the kernels need; one sentence."""
+
+
+class Registration:
+    """The kernels, for dense host tensors, until end(); PyTorch's own are in force again afterwards."""
+
+    def __init__(self, torch: Any) -> None:
+        """Raises NotAvailable."""
+        _open(torch)
+        self._library = torch.library.Library("aten", "IMPL")
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # Of kernels that are replaced, which is what was asked for.
+                for name, kernel in library_kernels.items():
+                    self._library.impl(name, kernel, "CPU")
+        except RuntimeError as error:
+            self.end()
+            raise NotAvailable(f"PyTorch refuses the kernels: {error}") from None
+
+    def end(self) -> None:
+        self._library._destroy()
+
+
+def _open(torch: Any) -> None:
+    """Finds PyTorch's functions and its own kernels, at the first call of the process."""
+    get_kernel = getattr(torch.library, "get_kernel", None)
+    exchange = getattr(torch._C, "_aoti", None)
+    to_capsule = getattr(exchange, "unsafe_alloc_void_ptr_from_tensor", None)
+    from_capsule = getattr(exchange, "alloc_tensor_by_stealing_from_void_ptr", None)
+    if get_kernel is None or to_capsule is None or from_capsule is None:
+        raise NotAvailable(f"PyTorch {torch.__version__} has no stable interface for kernels, 2.9 is the first that has")
+    functions = {
+        "to_capsule": to_capsule,
+        "from_capsule": from_capsule,
+        "get_num_threads": torch.get_num_threads,
+        "set_num_threads": torch.set_num_threads,
+        "relu_": torch.relu_,
+        "gelu_": torch.ops.aten.gelu_.default,
+    }
+    stock = {name: get_kernel(f"aten::{name}", "CPU").call_boxed for name in library_kernels}
+    keys = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
+    why_not = open_library_kernels(torch._C.__file__, functions, keys, stock)
+    if why_not:
+        raise NotAvailable(why_not)
