@@ -28,7 +28,8 @@ class Registration:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # Of kernels that are replaced, which is what was asked for.
                 for name, kernel in library_kernels.items():
-                    self._library.impl(name, kernel, "CPU")
+                    for key in ("CPU", "AutogradCPU") if name == "linear" else ("CPU",):
+                        self._library.impl(name, kernel, key, with_keyset=name == "linear")
         except RuntimeError as error:
             self.end()
             raise NotAvailable(f"PyTorch refuses the kernels: {error}") from None
@@ -52,9 +53,12 @@ def _open(torch: Any) -> None:
         "set_num_threads": torch.set_num_threads,
         "relu_": torch.relu_,
         "gelu_": torch.ops.aten.gelu_.default,
+        "forward_mode": torch.autograd.forward_ad,
     }
     stock = {name: get_kernel(f"aten::{name}", "CPU").call_boxed for name in library_kernels}
     keys = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
-    why_not = open_library_kernels(torch._C.__file__, functions, keys, stock)
+    with_autograd = keys.add(torch._C.DispatchKey.AutogradCPU)
+    plain = [keys, with_autograd, with_autograd.add(torch._C.DispatchKey.ADInplaceOrView)]
+    why_not = open_library_kernels(torch._C.__file__, functions, keys, [one.raw_repr() for one in plain], stock)
     if why_not:
         raise NotAvailable(why_not)

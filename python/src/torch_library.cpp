@@ -2,13 +2,14 @@
 #include "torch_library.h"
 
 #include <dlfcn.h>
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "errors.h"
 #include "gil.h"
@@ -32,7 +33,11 @@ struct PyTorch {
   /// handle.
   nb::object to_capsule, from_capsule;
   nb::object get_num_threads, set_num_threads, relu_, gelu_;
-  nb::object keys;  ///< What a kernel that PyTorch calls for a host tensor is told.
+  nb::object requires_grad, raw_repr;  ///< Names of attributes.
+  nb::object forward_mode;             ///< Module whose `_current_level` is not negative while tangents are in use.
+  nb::object keys;                     ///< What a kernel that PyTorch calls for a host tensor is told.
+  /// Sets of keys, as numbers, that have nothing but autograd above the kernels for host tensors.
+  std::array<uint64_t, 3> plain_keys{};
   nb::dict stock;   ///< PyTorch's own kernels, by the name of the operator.
 };
 PyTorch* pytorch = nullptr;
@@ -100,19 +105,25 @@ nb::object object_of(StableTensor tensor) {
   return pytorch->from_capsule(nb::steal(PyCapsule_New(tensor.release(), nullptr, nullptr)));
 }
 
-StableTensor make(std::vector<int64_t> sizes, int32_t dtype) {
-  std::vector<int64_t> strides(sizes.size(), 1);
-  for (size_t axis = sizes.size(); axis-- > 1;) strides[axis - 1] = strides[axis] * sizes[axis];
+constexpr int32_t kMaxDims = 8;  ///< Of rows that are served.
+
+/// An uninitialised tensor of the leading sizes of `like` and one more, `last`.
+StableTensor make(const TensorView& like, int64_t last) {
+  std::array<int64_t, kMaxDims> sizes{}, strides{};
+  std::copy_n(like.sizes, like.dims, sizes.begin());
+  sizes[like.dims - 1] = last;
+  strides[like.dims - 1] = 1;
+  for (int32_t axis = like.dims - 1; axis > 0; --axis) strides[axis - 1] = strides[axis] * sizes[axis];
   AtenTensorHandle made = nullptr;
-  if (pytorch->abi.empty_strided(static_cast<int64_t>(sizes.size()), sizes.data(), strides.data(),
-                                 pytorch->dtypes[dtype], pytorch->cpu, 0, &made) != 0)
-    nb::raise("attune: PyTorch has no memory for the result of a product");
+  if (pytorch->abi.empty_strided(like.dims, sizes.data(), strides.data(), pytorch->dtypes[like.dtype], pytorch->cpu, 0,
+                                 &made) != 0)
+    nb::raise("attune: PyTorch has no memory for a tensor");
   return StableTensor(made);
 }
 
 /// A contiguous copy.
 StableTensor copy(const StableTensor& tensor, const TensorView& view) {
-  StableTensor made = make({view.sizes, view.sizes + view.dims}, view.dtype);
+  StableTensor made = make(view, view.sizes[view.dims - 1]);
   if (pytorch->abi.copy_(made.get(), tensor.get(), 0) != 0) nb::raise("attune: PyTorch does not copy a tensor");
   return made;
 }
@@ -122,11 +133,17 @@ class KeepTorchThreads {
  public:
   ~KeepTorchThreads() {
     openblas_.restore();
-    if (nb::cast<int>(pytorch->get_num_threads()) != number) pytorch->set_num_threads(number);
+    if (now() != number) pytorch->set_num_threads(number);
   }
-  const int number = nb::cast<int>(pytorch->get_num_threads());
+  const int number = now();
 
  private:
+  static int now() {
+    uint32_t number = 0;
+    if (pytorch->abi.get_num_threads != nullptr && pytorch->abi.get_num_threads(&number) == 0)
+      return static_cast<int>(number);
+    return nb::cast<int>(pytorch->get_num_threads());
+  }
   const OpenblasThreads openblas_{pytorch->pools};
 };
 
@@ -134,12 +151,26 @@ class KeepTorchThreads {
 struct Operands {
   nb::handle x, w, bias, out;
   bool w_is_kn;
-  int32_t dims;  ///< That x has.
+  int32_t dims;  ///< That x has; 0: any number.
+};
+
+/// Set while PyTorch computes a linear layer that Attune refused: its parts are neither asked for nor counted again.
+thread_local bool passes_on = false;
+class PassesOn {
+ public:
+  PassesOn() : before_(std::exchange(passes_on, true)) {}
+  ~PassesOn() { passes_on = before_; }
+  PassesOn(const PassesOn&) = delete;
+  PassesOn& operator=(const PassesOn&) = delete;
+
+ private:
+  bool before_;
 };
 
 /// Returns the result, `out` if there is one, or null if PyTorch is to compute the call. Throws where results are
 /// required to keep what no kernel does.
 nb::object serve(const Operands& call) {
+  if (passes_on) return {};
   // The limit of threads is the process's, not a parallel region's.
   if (pytorch->pools.in_openmp != nullptr && pytorch->pools.in_openmp() != 0) {
     count(Reason::context);
@@ -161,13 +192,17 @@ nb::object serve(const Operands& call) {
                           call.w_is_kn,
                           false};
   if (given && asked.out.dims < 0) return {};
-  if (asked.x.dims != call.dims) return {};  // PyTorch's error.
+  if (call.dims != 0 && asked.x.dims != call.dims) return {};  // PyTorch's error.
+  if (asked.x.dims > kMaxDims) {
+    count(Reason::shape);
+    return {};
+  }
   PreparedProduct product{};
   if (product_functions().examine(&asked, &product) != Reason::routed) return {};
   StableTensor x_copy, bias_copy, out;
   if (product.copies_x) x_copy = copy(x, asked.x);
   if (product.copies_bias) bias_copy = copy(bias, asked.bias);
-  if (!given) out = call.dims == 1 ? make({product.n}, product.dtype) : make({product.m, product.n}, product.dtype);
+  if (!given) out = make(asked.x, product.n);
   const ProductAddresses addresses{product.copies_x ? x_copy.view().data : asked.x.data, asked.w.data,
                                    product.copies_bias ? bias_copy.view().data : asked.bias.data,
                                    given ? asked.out.data : out.view().data};
@@ -196,7 +231,7 @@ bool is_one(nb::handle number) {
 nb::object serve_addmm(nb::handle self, nb::handle x, nb::handle w, nb::handle beta, nb::handle alpha,
                        nb::handle out) {
   if (is_one(beta) && is_one(alpha)) return serve({x, w, self, out, true, 2});
-  count(Reason::addend);
+  if (!passes_on) count(Reason::addend);
   return {};
 }
 
@@ -236,7 +271,7 @@ nb::object addmm_activation(nb::handle self, nb::handle x, nb::handle w, nb::han
 }
 
 nb::object bmm(nb::handle x, nb::handle w) {
-  count(Reason::no_family);
+  if (!passes_on) count(Reason::no_family);
   return stock("bmm", x, w);
 }
 
@@ -250,8 +285,36 @@ nb::object baddbmm(nb::handle self, nb::handle x, nb::handle w, nb::handle beta,
   return stock("baddbmm", self, x, w, "beta"_a = beta, "alpha"_a = alpha);
 }
 
+bool wants_gradient(nb::handle tensor) {
+  if (tensor.is_none()) return false;
+  const nb::object wants = nb::steal(PyObject_GetAttr(tensor.ptr(), pytorch->requires_grad.ptr()));
+  return wants.ptr() != Py_False;
+}
+
+/// Whether the product is all there is to do: no gradient, in neither direction, and no mode, subclass or transform
+/// below.
+bool is_product_alone(nb::handle keys, nb::handle x, nb::handle w, nb::handle bias) {
+  const nb::object raw = nb::steal(PyObject_CallMethodNoArgs(keys.ptr(), pytorch->raw_repr.ptr()));
+  if (!raw.is_valid()) nb::raise_python_error();
+  const uint64_t number = PyLong_AsUnsignedLongLong(raw.ptr());
+  if (std::ranges::find(pytorch->plain_keys, number) == pytorch->plain_keys.end()) return false;
+  if (nb::cast<int>(pytorch->forward_mode.attr("_current_level")) >= 0) return false;
+  return !pytorch->abi.grad_mode_is_enabled() || !(wants_gradient(x) || wants_gradient(w) || wants_gradient(bias));
+}
+
+/// For the keys CPU and AutogradCPU: saves the parts that PyTorch makes a linear layer of, where nothing but the product
+/// is to be done. Else the layer is made of them, and they arrive below.
+nb::object linear(nb::handle keys, nb::handle x, nb::handle w, nb::handle bias) {
+  if (!is_product_alone(keys, x, w, bias)) return stock("linear", x, w, bias);
+  nb::object out = serve({x, w, bias.is_none() ? nb::handle() : bias, {}, false, 0});
+  if (out) return out;
+  const PassesOn parts_are_not_asked_for;
+  return stock("linear", x, w, bias);
+}
+
 /// Returns why the kernels cannot be had, or nothing.
-std::string open_library_kernels(const std::string& file, const nb::dict& functions, nb::object keys, nb::dict stock) {
+std::string open_library_kernels(const std::string& file, const nb::dict& functions, nb::object keys,
+                                 const std::array<uint64_t, 3>& plain_keys, nb::dict stock) {
   if (pytorch != nullptr) return "";
   auto found = std::make_unique<PyTorch>();
   void* const library = dlopen(file.c_str(), RTLD_LAZY | RTLD_NOLOAD);
@@ -266,7 +329,11 @@ std::string open_library_kernels(const std::string& file, const nb::dict& functi
   found->set_num_threads = functions["set_num_threads"];
   found->relu_ = functions["relu_"];
   found->gelu_ = functions["gelu_"];
+  found->forward_mode = functions["forward_mode"];
+  found->requires_grad = nb::str("requires_grad");
+  found->raw_repr = nb::str("raw_repr");
   found->keys = std::move(keys);
+  found->plain_keys = plain_keys;
   found->stock = std::move(stock);
   pytorch = found.release();
   return "";
@@ -275,7 +342,7 @@ std::string open_library_kernels(const std::string& file, const nb::dict& functi
 }  // namespace
 
 void add_torch_library(nb::module_& module) {
-  module.def("open_library_kernels", &open_library_kernels, "file"_a, "functions"_a, "keys"_a, "stock"_a,
+  module.def("open_library_kernels", &open_library_kernels, "file"_a, "functions"_a, "keys"_a, "plain_keys"_a, "stock"_a,
              "Returns why the kernels below cannot be had with this PyTorch, or ''. Once a process.");
   nb::dict kernels;
   const auto add = [&](const char* operator_name, auto* function, auto... arguments) {
@@ -283,6 +350,7 @@ void add_torch_library(nb::module_& module) {
         nb::cpp_function(function, nb::name(operator_name), nb::scope(module), arguments...);
   };
   const auto beta = "beta"_a = 1, alpha = "alpha"_a = 1;
+  add("linear", &linear, "keys"_a, "input"_a, "weight"_a, "bias"_a.none() = nb::none());
   add("mm", &mm, "self"_a, "mat2"_a);
   add("mm.out", &mm_out, "self"_a, "mat2"_a, nb::kw_only(), "out"_a);
   add("mv", &mv, "self"_a, "vec"_a);

@@ -24,6 +24,8 @@ struct TorchStableAbi {
   int32_t (*delete_tensor_object)(AtenTensorHandle) = nullptr;
   int32_t (*device_type_cpu)() = nullptr;
   int32_t (*dtype_float32)() = nullptr, (*dtype_bfloat16)() = nullptr, (*dtype_float16)() = nullptr;
+  bool (*grad_mode_is_enabled)() = nullptr;
+  int32_t (*get_num_threads)(uint32_t*) = nullptr;  ///< Of 2.10 and later; null before.
   /// Of 2.14 and later; null before. The GIL must be held.
   int32_t (*tensor_from_pyobject)(void* object, AtenTensorHandle* made) = nullptr;
   int32_t (*tensor_to_pyobject)(AtenTensorHandle, void* type, void** made) = nullptr;
