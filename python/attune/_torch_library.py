@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Kernels at PyTorch's dispatcher that torch.library registers: part of this package, compiled with it (docs/adr/0021).
+"""Kernels at PyTorch's dispatcher that are part of this package, compiled with it (docs/adr/0021).
 
-They read tensors through PyTorch's stable C interface. Registering them through it too is not possible: it has no
-numbers, which addmm takes.
+They use PyTorch's stable C interface. It has no numbers, so that kernels of operators with numbers, addmm, and of linear,
+which asks for gradients, are functions of Python that torch.library registers.
 """
 
 from __future__ import annotations
@@ -10,7 +10,14 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from attune._attune import library_kernels, open_library_kernels
+from attune._attune import (
+    library_kernels,
+    open_library_kernels,
+    register_stable_kernels,
+    withdraw_stable_kernels,
+)
+
+_STABLE = ("mm", "mm.out", "mv", "bmm", "bmm.out")  # Registered through the stable interface.
 
 
 class NotAvailable(Exception):
@@ -30,11 +37,15 @@ class Registration:
                 for name, kernel in library_kernels.items():
                     for key in ("CPU", "AutogradCPU") if name == "linear" else ("CPU",):
                         self._library.impl(name, kernel, key, with_keyset=name == "linear")
+                why_not = register_stable_kernels()
+            if why_not:
+                raise RuntimeError(why_not)
         except RuntimeError as error:
             self.end()
             raise NotAvailable(f"PyTorch refuses the kernels: {error}") from None
 
     def end(self) -> None:
+        withdraw_stable_kernels()
         self._library._destroy()
 
 
@@ -55,7 +66,7 @@ def _open(torch: Any) -> None:
         "gelu_": torch.ops.aten.gelu_.default,
         "forward_mode": torch.autograd.forward_ad,
     }
-    stock = {name: get_kernel(f"aten::{name}", "CPU").call_boxed for name in library_kernels}
+    stock = {name: get_kernel(f"aten::{name}", "CPU").call_boxed for name in (*library_kernels, *_STABLE)}
     keys = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
     with_autograd = keys.add(torch._C.DispatchKey.AutogradCPU)
     plain = [keys, with_autograd, with_autograd.add(torch._C.DispatchKey.ADInplaceOrView)]

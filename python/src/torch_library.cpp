@@ -6,16 +6,12 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <string>
 #include <utility>
 
-#include "errors.h"
-#include "gil.h"
-#include "thread_pools.h"
-#include "torch_product.h"
-#include "torch_stable_abi.h"
+#include "torch_served.h"
+#include "torch_stable_kernels.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -23,197 +19,26 @@ using namespace nb::literals;
 namespace attune::python {
 namespace {
 
-/// What the kernels need of the PyTorch that runs. Left alone at the end of the process, when Python may be gone.
-struct PyTorch {
-  TorchStableAbi abi;
-  ThreadPools pools;
-  std::array<int32_t, 4> dtypes{};  ///< PyTorch's number of each attune::DType; that of 0 means nothing.
-  int32_t cpu = 0;
-  /// Of versions without tensor_from_pyobject(): functions of torch._C that exchange a tensor and a capsule with its
-  /// handle.
-  nb::object to_capsule, from_capsule;
-  nb::object get_num_threads, set_num_threads, relu_, gelu_;
-  nb::object requires_grad, raw_repr;  ///< Names of attributes.
-  nb::object forward_mode;             ///< Module whose `_current_level` is not negative while tangents are in use.
-  nb::object keys;                     ///< What a kernel that PyTorch calls for a host tensor is told.
-  /// Sets of keys, as numbers, that have nothing but autograd above the kernels for host tensors.
-  std::array<uint64_t, 3> plain_keys{};
-  nb::dict stock;   ///< PyTorch's own kernels, by the name of the operator.
-};
-PyTorch* pytorch = nullptr;
-
-/// A tensor's handle and what it says.
-class StableTensor {
- public:
-  StableTensor() = default;
-  explicit StableTensor(AtenTensorHandle handle) : handle_(handle) {}
-  StableTensor(StableTensor&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
-  StableTensor& operator=(StableTensor&& other) noexcept {
-    std::swap(handle_, other.handle_);
-    return *this;
-  }
-  ~StableTensor() {
-    if (handle_ != nullptr) pytorch->abi.delete_tensor_object(handle_);
-  }
-  AtenTensorHandle get() const { return handle_; }
-  AtenTensorHandle release() { return std::exchange(handle_, nullptr); }
-  explicit operator bool() const { return handle_ != nullptr; }
-
-  /// Returns dims -1 if PyTorch does not say: it has no memory of its own.
-  TensorView view() const {
-    TensorView seen{nullptr, nullptr, nullptr, -1, 0};
-    int64_t dims = 0, *sizes = nullptr, *strides = nullptr;
-    int32_t dtype = 0;
-    const TorchStableAbi& abi = pytorch->abi;
-    if (abi.get_data_ptr(handle_, &seen.data) != 0 || abi.get_dim(handle_, &dims) != 0 ||
-        abi.get_sizes(handle_, &sizes) != 0 || abi.get_strides(handle_, &strides) != 0 ||
-        abi.get_dtype(handle_, &dtype) != 0)
-      return {nullptr, nullptr, nullptr, -1, 0};
-    for (int32_t number = 1; number < static_cast<int32_t>(pytorch->dtypes.size()); ++number) {
-      if (pytorch->dtypes[number] == dtype) seen.dtype = number;
-    }
-    seen.sizes = sizes;
-    seen.strides = strides;
-    seen.dims = static_cast<int32_t>(dims);
-    return seen;
-  }
-
- private:
-  AtenTensorHandle handle_ = nullptr;
-};
-
-/// Returns nothing if PyTorch refuses, with Python's error cleared: its own kernel then says what is wrong.
-StableTensor handle_of(nb::handle object) {
-  AtenTensorHandle made = nullptr;
-  if (pytorch->abi.tensor_from_pyobject != nullptr)
-    return pytorch->abi.tensor_from_pyobject(object.ptr(), &made) == 0 ? StableTensor(made) : StableTensor();
-  PyObject* const capsule = PyObject_CallOneArg(pytorch->to_capsule.ptr(), object.ptr());
-  if (capsule != nullptr) made = static_cast<AtenTensorHandle>(PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule)));
-  Py_XDECREF(capsule);
-  if (made == nullptr) PyErr_Clear();
-  return StableTensor(made);
-}
-
-nb::object object_of(StableTensor tensor) {
-  if (pytorch->abi.tensor_to_pyobject != nullptr) {
-    void* made = nullptr;
-    if (pytorch->abi.tensor_to_pyobject(tensor.get(), nullptr, &made) != 0)
-      nb::raise("attune: PyTorch does not return its tensor");
-    return nb::steal(static_cast<PyObject*>(made));
-  }
-  // Takes the handle over.
-  return pytorch->from_capsule(nb::steal(PyCapsule_New(tensor.release(), nullptr, nullptr)));
-}
-
-constexpr int32_t kMaxDims = 8;  ///< Of rows that are served.
-
-/// An uninitialised tensor of the leading sizes of `like` and one more, `last`.
-StableTensor make(const TensorView& like, int64_t last) {
-  std::array<int64_t, kMaxDims> sizes{}, strides{};
-  std::copy_n(like.sizes, like.dims, sizes.begin());
-  sizes[like.dims - 1] = last;
-  strides[like.dims - 1] = 1;
-  for (int32_t axis = like.dims - 1; axis > 0; --axis) strides[axis - 1] = strides[axis] * sizes[axis];
-  AtenTensorHandle made = nullptr;
-  if (pytorch->abi.empty_strided(like.dims, sizes.data(), strides.data(), pytorch->dtypes[like.dtype], pytorch->cpu, 0,
-                                 &made) != 0)
-    nb::raise("attune: PyTorch has no memory for a tensor");
-  return StableTensor(made);
-}
-
-/// A contiguous copy.
-StableTensor copy(const StableTensor& tensor, const TensorView& view) {
-  StableTensor made = make(view, view.sizes[view.dims - 1]);
-  if (pytorch->abi.copy_(made.get(), tensor.get(), 0) != 0) nb::raise("attune: PyTorch does not copy a tensor");
-  return made;
-}
-
-/// Keeps PyTorch's numbers of threads: libraries that share OpenMP or OpenBLAS with it change them.
-class KeepTorchThreads {
- public:
-  ~KeepTorchThreads() {
-    openblas_.restore();
-    if (now() != number) pytorch->set_num_threads(number);
-  }
-  const int number = now();
-
- private:
-  static int now() {
-    uint32_t number = 0;
-    if (pytorch->abi.get_num_threads != nullptr && pytorch->abi.get_num_threads(&number) == 0)
-      return static_cast<int>(number);
-    return nb::cast<int>(pytorch->get_num_threads());
-  }
-  const OpenblasThreads openblas_{pytorch->pools};
-};
-
 /// `bias` and `out` are null if there is none.
 struct Operands {
   nb::handle x, w, bias, out;
   bool w_is_kn;
-  int32_t dims;  ///< That x has; 0: any number.
+  int32_t dims;  ///< As in StableProduct.
 };
 
-/// Set while PyTorch computes a linear layer that Attune refused: its parts are neither asked for nor counted again.
-thread_local bool passes_on = false;
-class PassesOn {
- public:
-  PassesOn() : before_(std::exchange(passes_on, true)) {}
-  ~PassesOn() { passes_on = before_; }
-  PassesOn(const PassesOn&) = delete;
-  PassesOn& operator=(const PassesOn&) = delete;
-
- private:
-  bool before_;
-};
-
-/// Returns the result, `out` if there is one, or null if PyTorch is to compute the call. Throws where results are
-/// required to keep what no kernel does.
+/// Returns the result, `out` if there is one, or null if PyTorch is to compute the call.
 nb::object serve(const Operands& call) {
-  if (passes_on) return {};
-  // The limit of threads is the process's, not a parallel region's.
-  if (pytorch->pools.in_openmp != nullptr && pytorch->pools.in_openmp() != 0) {
-    count(Reason::context);
-    return {};
-  }
+  if (PassesOn::is_set()) return {};
   const StableTensor x = handle_of(call.x), w = handle_of(call.w);
   const StableTensor bias = call.bias ? handle_of(call.bias) : StableTensor();
-  const StableTensor given = call.out ? handle_of(call.out) : StableTensor();
-  const TensorView none{nullptr, nullptr, nullptr, -1, 0};
-  if (!x || !w || (call.bias && !bias) || (call.out && !given)) {
-    count(Reason::context);
+  const StableTensor out = call.out ? handle_of(call.out) : StableTensor();
+  if (!x || !w || (call.bias && !bias) || (call.out && !out)) {
+    count_refused(Reason::context);
     return {};
   }
-  const ProductCall asked{{DeviceKind::host, 0, nullptr},
-                          x.view(),
-                          w.view(),
-                          bias ? bias.view() : none,
-                          given ? given.view() : none,
-                          call.w_is_kn,
-                          false};
-  if (given && asked.out.dims < 0) return {};
-  if (call.dims != 0 && asked.x.dims != call.dims) return {};  // PyTorch's error.
-  if (asked.x.dims > kMaxDims) {
-    count(Reason::shape);
-    return {};
-  }
-  PreparedProduct product{};
-  if (product_functions().examine(&asked, &product) != Reason::routed) return {};
-  StableTensor x_copy, bias_copy, out;
-  if (product.copies_x) x_copy = copy(x, asked.x);
-  if (product.copies_bias) bias_copy = copy(bias, asked.bias);
-  if (!given) out = make(asked.x, product.n);
-  const ProductAddresses addresses{product.copies_x ? x_copy.view().data : asked.x.data, asked.w.data,
-                                   product.copies_bias ? bias_copy.view().data : asked.bias.data,
-                                   given ? asked.out.data : out.view().data};
-  Reason served;
-  {
-    const KeepTorchThreads keep;
-    const GilRelease others_run;
-    served = run(product, addresses, keep.number);
-  }
-  if (served != Reason::routed && served != Reason::no_row) return {};
-  return given ? nb::borrow(call.out) : object_of(std::move(out));
+  Served served = serve(StableProduct{x, w, bias, out, call.w_is_kn, call.dims}, true);
+  if (!served.is_computed) return {};
+  return call.out ? nb::borrow(call.out) : object_of(std::move(served.made));
 }
 
 /// PyTorch's own kernel.
@@ -231,24 +56,8 @@ bool is_one(nb::handle number) {
 nb::object serve_addmm(nb::handle self, nb::handle x, nb::handle w, nb::handle beta, nb::handle alpha,
                        nb::handle out) {
   if (is_one(beta) && is_one(alpha)) return serve({x, w, self, out, true, 2});
-  if (!passes_on) count(Reason::addend);
+  count_refused(Reason::addend);
   return {};
-}
-
-nb::object mm(nb::handle x, nb::handle w) {
-  nb::object out = serve({x, w, {}, {}, true, 2});
-  return out ? out : stock("mm", x, w);
-}
-
-nb::object mm_out(nb::handle x, nb::handle w, nb::handle out) {
-  nb::object served = serve({x, w, {}, out, true, 2});
-  return served ? served : stock("mm.out", x, w, "out"_a = out);
-}
-
-/// One row: what a linear layer of a vector consists of.
-nb::object mv(nb::handle w, nb::handle x) {
-  nb::object out = serve({x, w, {}, {}, false, 1});
-  return out ? out : stock("mv", w, x);
 }
 
 nb::object addmm(nb::handle self, nb::handle x, nb::handle w, nb::handle beta, nb::handle alpha) {
@@ -270,18 +79,8 @@ nb::object addmm_activation(nb::handle self, nb::handle x, nb::handle w, nb::han
   return use_gelu ? pytorch->gelu_(out) : pytorch->relu_(out);
 }
 
-nb::object bmm(nb::handle x, nb::handle w) {
-  if (!passes_on) count(Reason::no_family);
-  return stock("bmm", x, w);
-}
-
-nb::object bmm_out(nb::handle x, nb::handle w, nb::handle out) {
-  count(Reason::no_family);
-  return stock("bmm.out", x, w, "out"_a = out);
-}
-
 nb::object baddbmm(nb::handle self, nb::handle x, nb::handle w, nb::handle beta, nb::handle alpha) {
-  count(Reason::no_family);
+  count_refused(Reason::no_family);
   return stock("baddbmm", self, x, w, "beta"_a = beta, "alpha"_a = alpha);
 }
 
@@ -351,17 +150,15 @@ void add_torch_library(nb::module_& module) {
   };
   const auto beta = "beta"_a = 1, alpha = "alpha"_a = 1;
   add("linear", &linear, "keys"_a, "input"_a, "weight"_a, "bias"_a.none() = nb::none());
-  add("mm", &mm, "self"_a, "mat2"_a);
-  add("mm.out", &mm_out, "self"_a, "mat2"_a, nb::kw_only(), "out"_a);
-  add("mv", &mv, "self"_a, "vec"_a);
   add("addmm", &addmm, "self"_a, "mat1"_a, "mat2"_a, nb::kw_only(), beta, alpha);
   add("addmm.out", &addmm_out, "self"_a, "mat1"_a, "mat2"_a, nb::kw_only(), beta, alpha, "out"_a);
   add("_addmm_activation", &addmm_activation, "self"_a, "mat1"_a, "mat2"_a, nb::kw_only(), beta, alpha,
       "use_gelu"_a = false);
-  add("bmm", &bmm, "self"_a, "mat2"_a);
-  add("bmm.out", &bmm_out, "self"_a, "mat2"_a, nb::kw_only(), "out"_a);
   add("baddbmm", &baddbmm, "self"_a, "batch1"_a, "batch2"_a, nb::kw_only(), beta, alpha);
   module.attr("library_kernels") = kernels;
+  module.def("register_stable_kernels", &register_stable_kernels,
+             "Registers kernels for the other products; returns why not, or ''. PyTorch's own must be in stock.");
+  module.def("withdraw_stable_kernels", &withdraw_stable_kernels);
 }
 
 }  // namespace attune::python

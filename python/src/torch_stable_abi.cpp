@@ -24,6 +24,12 @@ const char* TorchStableAbi::load(void* library) {
   need("aoti_torch_empty_strided", empty_strided);
   need("aoti_torch_copy_", copy_);
   need("aoti_torch_delete_tensor_object", delete_tensor_object);
+  need("aoti_torch_new_tensor_handle", new_tensor_handle);
+  need("aoti_torch_library_init_impl", library_init_impl);
+  need("aoti_torch_library_impl", library_impl);
+  need("aoti_torch_delete_library_object", delete_library_object);
+  need("aoti_torch_cpu_mm_out", cpu_mm_out);
+  need("aoti_torch_cpu_bmm_out", cpu_bmm_out);
   need("aoti_torch_device_type_cpu", device_type_cpu);
   need("aoti_torch_dtype_float32", dtype_float32);
   need("aoti_torch_dtype_bfloat16", dtype_bfloat16);
