@@ -53,8 +53,7 @@ bool is_one(nb::handle number) {
   return is_equal != 0;
 }
 
-nb::object serve_addmm(nb::handle self, nb::handle x, nb::handle w, nb::handle beta, nb::handle alpha,
-                       nb::handle out) {
+nb::object serve_addmm(nb::handle self, nb::handle x, nb::handle w, nb::handle beta, nb::handle alpha, nb::handle out) {
   if (is_one(beta) && is_one(alpha)) return serve({x, w, self, out, true, 2});
   count_refused(Reason::addend);
   return {};
@@ -74,8 +73,7 @@ nb::object addmm_out(nb::handle self, nb::handle x, nb::handle w, nb::handle bet
 nb::object addmm_activation(nb::handle self, nb::handle x, nb::handle w, nb::handle beta, nb::handle alpha,
                             bool use_gelu) {
   const nb::object out = serve_addmm(self, x, w, beta, alpha, {});
-  if (!out)
-    return stock("_addmm_activation", self, x, w, "beta"_a = beta, "alpha"_a = alpha, "use_gelu"_a = use_gelu);
+  if (!out) return stock("_addmm_activation", self, x, w, "beta"_a = beta, "alpha"_a = alpha, "use_gelu"_a = use_gelu);
   return use_gelu ? pytorch->gelu_(out) : pytorch->relu_(out);
 }
 
@@ -86,23 +84,20 @@ nb::object baddbmm(nb::handle self, nb::handle x, nb::handle w, nb::handle beta,
 
 bool wants_gradient(nb::handle tensor) {
   if (tensor.is_none()) return false;
-  const nb::object wants = nb::steal(PyObject_GetAttr(tensor.ptr(), pytorch->requires_grad.ptr()));
-  return wants.ptr() != Py_False;
+  return nb::cast<bool>(tensor.attr(pytorch->requires_grad));
 }
 
 /// Whether the product is all there is to do: no gradient, in neither direction, and no mode, subclass or transform
 /// below.
 bool is_product_alone(nb::handle keys, nb::handle x, nb::handle w, nb::handle bias) {
-  const nb::object raw = nb::steal(PyObject_CallMethodNoArgs(keys.ptr(), pytorch->raw_repr.ptr()));
-  if (!raw.is_valid()) nb::raise_python_error();
-  const uint64_t number = PyLong_AsUnsignedLongLong(raw.ptr());
+  const auto number = nb::cast<uint64_t>(keys.attr(pytorch->raw_repr)());
   if (std::ranges::find(pytorch->plain_keys, number) == pytorch->plain_keys.end()) return false;
   if (nb::cast<int>(pytorch->forward_mode.attr("_current_level")) >= 0) return false;
   return !pytorch->abi.grad_mode_is_enabled() || !(wants_gradient(x) || wants_gradient(w) || wants_gradient(bias));
 }
 
-/// For the keys CPU and AutogradCPU: saves the parts that PyTorch makes a linear layer of, where nothing but the product
-/// is to be done. Else the layer is made of them, and they arrive below.
+/// For the keys CPU and AutogradCPU: saves the parts that PyTorch makes a linear layer of, where nothing but the
+/// product is to be done. Else the layer is made of them, and they arrive below.
 nb::object linear(nb::handle keys, nb::handle x, nb::handle w, nb::handle bias) {
   if (!is_product_alone(keys, x, w, bias)) return stock("linear", x, w, bias);
   nb::object out = serve({x, w, bias.is_none() ? nb::handle() : bias, {}, false, 0});
@@ -141,12 +136,11 @@ std::string open_library_kernels(const std::string& file, const nb::dict& functi
 }  // namespace
 
 void add_torch_library(nb::module_& module) {
-  module.def("open_library_kernels", &open_library_kernels, "file"_a, "functions"_a, "keys"_a, "plain_keys"_a, "stock"_a,
-             "Returns why the kernels below cannot be had with this PyTorch, or ''. Once a process.");
+  module.def("open_library_kernels", &open_library_kernels, "file"_a, "functions"_a, "keys"_a, "plain_keys"_a,
+             "stock"_a, "Returns why the kernels below cannot be had with this PyTorch, or ''. Once a process.");
   nb::dict kernels;
   const auto add = [&](const char* operator_name, auto* function, auto... arguments) {
-    kernels[operator_name] =
-        nb::cpp_function(function, nb::name(operator_name), nb::scope(module), arguments...);
+    kernels[operator_name] = nb::cpp_function(function, nb::name(operator_name), nb::scope(module), arguments...);
   };
   const auto beta = "beta"_a = 1, alpha = "alpha"_a = 1;
   add("linear", &linear, "keys"_a, "input"_a, "weight"_a, "bias"_a.none() = nb::none());

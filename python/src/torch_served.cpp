@@ -55,8 +55,8 @@ Served serve(const StableProduct& call, bool has_gil) {
                           call.out.view(),
                           call.w_is_kn,
                           false};
-  const bool is_hidden = asked.x.dims < 0 || asked.w.dims < 0 || (call.bias && asked.bias.dims < 0) ||
-                         (call.out && asked.out.dims < 0);
+  const bool is_hidden =
+      asked.x.dims < 0 || asked.w.dims < 0 || (call.bias && asked.bias.dims < 0) || (call.out && asked.out.dims < 0);
   if (is_hidden || (call.dims != 0 && asked.x.dims != call.dims)) return {false, {}};  // PyTorch's error.
   if (asked.x.dims > kMaxDims) {
     count(Reason::shape);

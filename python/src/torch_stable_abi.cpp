@@ -36,8 +36,10 @@ const char* TorchStableAbi::load(void* library) {
   need("aoti_torch_dtype_float16", dtype_float16);
   need("aoti_torch_grad_mode_is_enabled", grad_mode_is_enabled);
   find("torch_get_num_threads", get_num_threads);
-  if (!find("torch_tensor_from_pyobject", tensor_from_pyobject)) tensor_to_pyobject = nullptr;
-  else if (!find("torch_tensor_to_pyobject", tensor_to_pyobject)) tensor_from_pyobject = nullptr;
+  if (!find("torch_tensor_from_pyobject", tensor_from_pyobject))
+    tensor_to_pyobject = nullptr;
+  else if (!find("torch_tensor_to_pyobject", tensor_to_pyobject))
+    tensor_from_pyobject = nullptr;
   return missing;
 }
 

@@ -57,11 +57,12 @@ StableTensor handle_of(nb::handle object) {
   AtenTensorHandle made = nullptr;
   if (pytorch->abi.tensor_from_pyobject != nullptr)
     return pytorch->abi.tensor_from_pyobject(object.ptr(), &made) == 0 ? StableTensor(made) : StableTensor();
-  PyObject* const capsule = PyObject_CallOneArg(pytorch->to_capsule.ptr(), object.ptr());
-  if (capsule != nullptr)
-    made = static_cast<AtenTensorHandle>(PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule)));
-  Py_XDECREF(capsule);
-  if (made == nullptr) PyErr_Clear();
+  try {
+    const nb::object capsule = pytorch->to_capsule(object);
+    made = static_cast<AtenTensorHandle>(PyCapsule_GetPointer(capsule.ptr(), PyCapsule_GetName(capsule.ptr())));
+    if (made == nullptr) PyErr_Clear();
+  } catch (const nb::python_error&) {  // Which takes Python's error with it.
+  }
   return StableTensor(made);
 }
 

@@ -26,7 +26,7 @@ struct ThreadPools {
   }
   int (*get_openmp)() = nullptr;
   void (*set_openmp)(int) = nullptr;
-  int (*in_openmp)() = nullptr;  ///< Whether the caller is in a parallel region.
+  int (*in_openmp)() = nullptr;     ///< Whether the caller is in a parallel region.
   int (*get_openblas)() = nullptr;  ///< Debian's; PyTorch does not set its number.
   void (*set_openblas)(int) = nullptr;
   int (*exchange_mkl)(int) = nullptr;  ///< Of the calling thread; 0: the process's number.
