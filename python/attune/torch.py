@@ -51,7 +51,7 @@ def patch(way: str | None = None, group: Any = None) -> None:
 
     way  "dispatcher": kernels at PyTorch's dispatcher, compiled at the first use on a machine, which takes seconds.
          "library": kernels of this package at PyTorch's dispatcher (PyTorch 2.9 and later), for host tensors alone. Nothing
-         is compiled; a call takes the GIL, and one that PyTorch computes takes 2 us more than without the patch.
+         is compiled; calls of linear and addmm take the GIL, and 2 us more where PyTorch computes them.
          "python": torch.nn.functional.linear is replaced, which only its callers in Python meet, without gradients.
          None: the first of these that can be had; status() says which and why.
 
@@ -65,7 +65,7 @@ def patch(way: str | None = None, group: Any = None) -> None:
     Attune takes tensors of one type (fp32, bf16 or fp16) whose strides its kernels read; PyTorch's own kernels compute
     all other calls, and those that no library supports; calls() counts them by reason. Gradients, autocast, compiled
     and scripted models work as before. With ATTUNE_REQUIRE a call that Attune handles and no kernel serves as required
-    raises (RuntimeError from the dispatcher, UnavailableError from the others); what PyTorch handles is not covered
+    raises (RuntimeError from compiled kernels and from mm, otherwise UnavailableError); what PyTorch handles is not covered
     by the requirement. A call runs on at most torch.get_num_threads() threads, with the rows for that many.
 
     A second call does nothing. No other thread may run PyTorch while it is patched or unpatched. Raises ValueError for
