@@ -23,14 +23,15 @@ import torch
 from torch.autograd import forward_ad as _forward_ad
 
 from attune import errors
-from attune import _torch_build, _torch_group
+from attune import _torch_build, _torch_group, _torch_library
 from attune._attune import count_product, examine_linear, product_counts, product_functions, run_product
 
 _NUMBERS = {torch.float32: 1, torch.bfloat16: 2, torch.float16: 3}  # Numbers of attune::DType.
 _KINDS = (torch.Tensor, torch.nn.Parameter)  # Subclasses may behave differently.
 _STRIDED = torch.strided
 _lock = threading.RLock()
-_way = ""  # What patch() did: "dispatcher", "python", or nothing.
+_way = ""  # What patch() did: "dispatcher", "library", "python", or nothing.
+_WAYS = ("dispatcher", "library", "python")  # The first that can be had is the best.
 _why = ""  # Why it was not the dispatcher.
 _why_no_cuda = ""  # Why CUDA tensors are not served.
 _was_patched = False
@@ -39,6 +40,7 @@ _operators_before: str | None = None  # What the variable was before patch() set
 _kernels: ctypes.CDLL | None = None
 _kernels_file = ""
 _kernels_without_cuda = ""  # Why they serve no CUDA tensors.
+_registration: _torch_library.Registration | None = None
 _original: Any = None
 _ranks: _torch_group.RankGroup | None = None  # Whose changes all make together.
 
@@ -48,29 +50,31 @@ def patch(way: str | None = None, group: Any = None) -> None:
     calls them.
 
     way  "dispatcher": kernels at PyTorch's dispatcher, compiled at the first use on a machine, which takes seconds.
+         "library": kernels of this package at PyTorch's dispatcher (PyTorch 2.9 and later), for host tensors alone. Nothing
+         is compiled; calls of linear and addmm take the GIL, and 2 us more where PyTorch computes them.
          "python": torch.nn.functional.linear is replaced, which only its callers in Python meet, without gradients.
-         None: the first if it can be had, otherwise the second; status() says which and why.
+         None: the first of these that can be had; status() says which and why.
 
     group  a torch.distributed process group, or True for the default one, whose ranks are to serve every shape with the
            same kernel. All of them call patch() and then sync() where a step ends; tables and kernels change what serves
            there and nowhere else (docs/adr/0024). This call is a collective then. None: each process changes by itself.
 
     On a GPU rows of the tables alone are served, on the current stream; PyTorch computes what no row serves (`no_gpu_row`).
-    The Python way serves host tensors alone.
+    The other two ways serve host tensors alone.
 
     Attune takes tensors of one type (fp32, bf16 or fp16) whose strides its kernels read; PyTorch's own kernels compute
     all other calls, and those that no library supports; calls() counts them by reason. Gradients, autocast, compiled
     and scripted models work as before. With ATTUNE_REQUIRE a call that Attune handles and no kernel serves as required
-    raises (RuntimeError from the dispatcher, UnavailableError from the Python way); what PyTorch handles is not covered
+    raises (RuntimeError from compiled kernels and from mm, otherwise UnavailableError); what PyTorch handles is not covered
     by the requirement. A call runs on at most torch.get_num_threads() threads, with the rows for that many.
 
     A second call does nothing. No other thread may run PyTorch while it is patched or unpatched. Raises ValueError for
     another way, for a group that this process is no rank of, and for another group than the first call's;
-    UnavailableError if "dispatcher" cannot be had.
+    UnavailableError if the way that was asked for cannot be had.
     """
-    global _way, _was_patched, _why, _why_no_cuda, _ranks
-    if way not in (None, "dispatcher", "python"):
-        raise ValueError(f"way must be 'dispatcher', 'python' or None, got {way!r}")
+    global _was_patched, _ranks
+    if way is not None and way not in _WAYS:
+        raise ValueError(f"way must be 'dispatcher', 'library', 'python' or None, got {way!r}")
     with _lock:
         if _way:
             if group is not None and (_ranks is None or not _ranks.is_of(group)):
@@ -78,24 +82,35 @@ def patch(way: str | None = None, group: Any = None) -> None:
             return
         if group is not None:
             _ranks = _torch_group.RankGroup(group)
-        _why = "the Python way was asked for"
-        if way != "python":
-            try:
-                _register()
-                _way, _why = "dispatcher", ""
-            except _torch_build.NotBuilt as error:
-                if way == "dispatcher":
-                    _end_group()
-                    raise errors.UnavailableError(str(error)) from None
-                _why = str(error)
-        if not _way:
-            _replace_function()
-            _way, _why_no_cuda = "python", "the Python way serves host tensors alone"
+        try:
+            _patch_by([way] if way else list(_WAYS))
+        except errors.UnavailableError:
+            _end_group()
+            raise
         if not _was_patched:
             _was_patched = True
             atexit.register(_warn_of_nothing_routed)
         if _ranks is not None:
             _ranks.exchange()
+
+
+def _patch_by(ways: list[str]) -> None:
+    """Takes the first that can be had. Raises UnavailableError without any."""
+    global _way, _why, _why_no_cuda
+    hindrances = []
+    for way in ways:
+        try:
+            {"dispatcher": _register, "library": _register_library, "python": _replace_function}[way]()
+        except (_torch_build.NotBuilt, _torch_library.NotAvailable) as error:
+            hindrances.append(str(error))
+            continue
+        if way != "dispatcher":
+            _why_no_cuda = f"the way '{way}' serves host tensors alone"
+        if way != "dispatcher" and not hindrances:
+            hindrances.append(f"the way '{way}' was asked for")
+        _way, _why = way, "; ".join(hindrances)
+        return
+    raise errors.UnavailableError("; ".join(hindrances))
 
 
 def sync() -> bool:
@@ -124,12 +139,15 @@ def _end_group() -> None:
 def unpatch() -> None:
     """Restores PyTorch's own kernels and ATTUNE_TORCH_OPERATORS, and ends what a group agrees on. Does nothing without a
     patch."""
-    global _way, _original
+    global _way, _original, _registration
     with _lock:
         _end_group()
         if _way == "dispatcher" and _kernels is not None:
             _kernels.attune_torch_unregister()
             _give_back_operators()
+        elif _way == "library" and _registration is not None:
+            _registration.end()
+            _registration = None
         elif _way == "python":
             torch.nn.functional.linear, _original = _original, None
         _way = ""
@@ -149,8 +167,8 @@ def patched(way: str | None = None, group: Any = None) -> Iterator[None]:
 
 
 def status() -> dict[str, str]:
-    """Returns `way`, how PyTorch is patched now ('dispatcher', 'python', or '' if it is not); `why`, one sentence: why
-    the last patch() did not use the dispatcher ('' if it did); and `why_no_cuda`: why it does not serve CUDA tensors (''
+    """Returns `way`, how PyTorch is patched now ('dispatcher', 'library', 'python', or '' if it is not); `why`: why the
+    last patch() took none of the ways before it ('' if there is none); and `why_no_cuda`: why it does not serve CUDA tensors (''
     if it does)."""
     return {"way": _way, "why": _why, "why_no_cuda": _why_no_cuda}
 
@@ -200,6 +218,11 @@ def _register() -> None:
     if failure is not None:
         raise _torch_build.NotBuilt(f"PyTorch refuses the kernels: {failure.decode(errors='replace')}")
     _take_operators()
+
+
+def _register_library() -> None:
+    global _registration
+    _registration = _torch_library.Registration(torch)
 
 
 def _take_operators() -> None:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Measures the cost of a call from Python, against a bare nanobind function, NumPy and PyTorch's own operators.
 
-usage: python call_overhead.py [--json] [--rounds N] [--torch]     on a quiet machine
+usage: python call_overhead.py [--json] [--rounds N] [--torch] [--way WAY]     on a quiet machine
 
 Products of 1x16x16 fp32 by all ways in rounds of changing order: medians. Operators of PyTorch, 1x64x64 fp32, one
 thread: stock and patched in turns within each round; the median of the rounds' differences and ratios, with its interval
-(95 %, from the order of the rounds). --torch: these alone.
+(95 %, from the order of the rounds). --torch: these alone. --way: how PyTorch is patched (dispatcher, library, python).
 """
 
 import argparse
@@ -68,10 +68,10 @@ def operators():
     import torch
 
     x, w, bias, out = torch.rand(1, 64), torch.rand(64, 64), torch.rand(64), torch.empty(1, 64)
-    linear, transposed = torch.nn.functional.linear, w.t().contiguous()
+    of, transposed = torch.nn.functional, w.t().contiguous()
     return {
-        "linear with bias": lambda: linear(x, w, bias),
-        "linear": lambda: linear(x, w),
+        "linear with bias": lambda: of.linear(x, w, bias),  # The name, which one of the ways replaces.
+        "linear": lambda: of.linear(x, w),
         "addmm": lambda: torch.addmm(bias, x, transposed),
         "mm": lambda: torch.mm(x, transposed),
         "mm, out given": lambda: torch.mm(x, transposed, out=out),
@@ -89,7 +89,7 @@ def interval(values):
     return statistics.median(values), values[below], values[count - 1 - below]
 
 
-def measure_operators(rounds):
+def measure_operators(rounds, way=None):
     """For each operator its times in ns: stock, patched, and interval() of differences and ratios."""
     import torch
 
@@ -103,7 +103,7 @@ def measure_operators(rounds):
             stock, patched = [], []
             for _ in range(rounds):
                 for is_patched in random.sample((False, True), 2):
-                    (attune.torch.patch if is_patched else attune.torch.unpatch)()
+                    attune.torch.patch(way) if is_patched else attune.torch.unpatch()
                     call()
                     (patched if is_patched else stock).append(time_ns(call, (), CALLS // 4))
             pairs = list(zip(stock, patched))
@@ -113,7 +113,8 @@ def measure_operators(rounds):
                 "difference_ns": interval([after - before for before, after in pairs]),
                 "ratio": interval([after / before for before, after in pairs]),
             }
-        results["way"] = attune.torch.status()["way"] or "unpatched"
+        with attune.torch.patched(way):
+            results["way"] = attune.torch.status()["way"]
         attune.torch.unpatch()
     torch.set_num_threads(threads)
     return results
@@ -133,6 +134,7 @@ def main():
     options.add_argument("--json", action="store_true")
     options.add_argument("--rounds", type=int, default=ROUNDS)
     options.add_argument("--torch", action="store_true")
+    options.add_argument("--way")
     chosen = options.parse_args()
     cases = {} if chosen.torch else {**numpy_cases(), **torch_cases()}
     samples = {name: [] for name in cases}
@@ -141,7 +143,7 @@ def main():
             samples[name].append(time_ns(*cases[name]))
     medians = {name: statistics.median(values) for name, values in samples.items()}
     try:
-        of_torch = measure_operators(chosen.rounds)
+        of_torch = measure_operators(chosen.rounds, chosen.way)
     except ImportError:
         of_torch = {}
     if chosen.json:

@@ -18,6 +18,7 @@
 #include "packed_operands.h"
 #include "packed_weights.h"
 #include "torch_calls.h"
+#include "torch_library.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -233,5 +234,6 @@ NB_MODULE(_attune, module) {
       "out"_a.none() = nb::none());
   add_capture(module);
   add_torch_calls(module);
+  add_torch_library(module);
   add_common_changes(module);
 }

@@ -122,8 +122,8 @@ class Patch(unittest.TestCase):
     def test_on_and_off(self):
         attune.torch.patch()
         self.assertIs(F.linear, attune.torch.linear)
-        status = {"way": "python", "why": "the Python way was asked for"}
-        status["why_no_cuda"] = "the Python way serves host tensors alone"
+        status = {"way": "python", "why": "the way 'python' was asked for"}
+        status["why_no_cuda"] = "the way 'python' serves host tensors alone"
         self.assertEqual(attune.torch.status(), status)
         attune.torch.unpatch()
         self.assertIs(F.linear, self.original)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""attune.torch at PyTorch's dispatcher: what arrives there, and that everything else of PyTorch stays as it was."""
+"""attune.torch at PyTorch's dispatcher: what arrives there, and that everything else of PyTorch stays as it was.
+
+test_torch_library.py runs most of this with the kernels that torch.library registers.
+"""
 
 import os
 import random
@@ -22,20 +25,28 @@ from torch.nn.functional import linear as imported_early
 F = torch.nn.functional
 TOLERANCE = {torch.float32: 1e-5, torch.bfloat16: 4e-2, torch.float16: 1e-2}
 
-try:
-    with attune.torch.patched("dispatcher"):
-        pass
-except attune.errors.UnavailableError as error:
-    raise unittest.SkipTest(f"the kernels cannot be built (libtorch-dev): {error}")
-
 
 def numbers(*shape, dtype=torch.float32, seed=1):
     return (torch.rand(shape, generator=torch.Generator().manual_seed(seed)) * 2 - 1).to(dtype)
 
 
-class Patched(unittest.TestCase):
+class WithKernels(unittest.TestCase):
+    """Skipped where this way of having kernels at the dispatcher cannot be had."""
+
+    way = "dispatcher"
+
+    @classmethod
+    def setUpClass(cls):
+        try:
+            with attune.torch.patched(cls.way):
+                pass
+        except attune.errors.UnavailableError as error:
+            raise unittest.SkipTest(str(error))
+
+
+class Patched(WithKernels):
     def setUp(self):
-        attune.torch.patch("dispatcher")
+        attune.torch.patch(self.way)
         self.addCleanup(attune.torch.unpatch)
 
     def counted(self, call):
@@ -52,7 +63,7 @@ class Patched(unittest.TestCase):
         try:
             return call()
         finally:
-            attune.torch.patch("dispatcher")
+            attune.torch.patch(self.way)
 
     def check(self, call, tolerance=1e-5, **wanted):
         """The call is counted as wanted, and its result is PyTorch's."""
@@ -287,7 +298,7 @@ class WhatIsPyTorchs(Patched):
         attune.torch.unpatch()
         before = [call() for call in calls]
         for _ in range(3):
-            attune.torch.patch("dispatcher")
+            attune.torch.patch(self.way)
             for call in calls:
                 call()
             attune.torch.unpatch()
@@ -433,7 +444,7 @@ class Gradients(Patched):
         self.check_close(call)
 
 
-class OnAndOff(unittest.TestCase):
+class OnAndOff(WithKernels):
     def setUp(self):
         attune.torch.unpatch()
         self.addCleanup(attune.torch.unpatch)

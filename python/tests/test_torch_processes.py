@@ -26,6 +26,7 @@ import torch
 import attune, attune.torch
 F = torch.nn.functional
 x, w = torch.ones(4, 64), torch.ones(32, 64)
+second_way = "library" if hasattr(torch.library, "get_kernel") else "python"  # Where the kernels cannot be compiled.
 """
 CACHE = os.environ.get("ATTUNE_CACHE")  # Of the tests that run in this process: what they built is there.
 
@@ -87,20 +88,21 @@ class HowTheKernelsAreBuilt(Processes):
         self.run_script(
             """
             attune.torch.patch()
-            assert attune.torch.status()["way"] == "python"
+            assert attune.torch.status()["way"] == second_way
             assert "other users could have written" in attune.torch.status()["why"]
             F.linear(x, w)
             """,
             ATTUNE_CXX=compiler,
         )
 
-    def test_without_a_compiler_the_function_is_replaced_and_status_says_why(self):
+    def test_without_a_compiler_another_way_is_taken_and_status_says_why(self):
         log = self.run_script(
             """
             attune.torch.patch()
-            assert attune.torch.status()["way"] == "python"
-            assert attune.torch.status()["why"] == "ATTUNE_CXX names no compiler: /nowhere/g++"
-            assert F.linear is attune.torch.linear
+            status, why = attune.torch.status(), "ATTUNE_CXX names no compiler: /nowhere/g++"
+            assert status["way"] == second_way, status
+            assert (status["why"] == why) if second_way == "library" else status["why"].startswith(why + "; PyTorch "), status
+            assert (F.linear is attune.torch.linear) == (second_way == "python")
             F.linear(x, w)
             assert attune.torch.calls()["routed"] == 1
             attune.torch.unpatch()
@@ -108,11 +110,26 @@ class HowTheKernelsAreBuilt(Processes):
                 attune.torch.patch("dispatcher")
                 assert False
             except attune.errors.UnavailableError as error:
-                assert str(error) == "ATTUNE_CXX names no compiler: /nowhere/g++"
+                assert str(error) == why
             """,
             ATTUNE_CXX="/nowhere/g++",
         )
         self.assertEqual(log, [])
+
+    def test_a_pytorch_without_a_stable_interface_is_named(self):
+        self.run_script(
+            """
+            if hasattr(torch.library, "get_kernel"): del torch.library.get_kernel
+            try:
+                attune.torch.patch("library")
+                assert False
+            except attune.errors.UnavailableError as error:
+                assert str(error) == f"PyTorch {torch.__version__} has no stable interface for kernels, 2.9 is the first that has"
+            assert attune.torch.status()["way"] == ""
+            attune.torch.patch("python")
+            F.linear(x, w)
+            """
+        )
 
     def test_a_compiler_that_fails_is_asked_once(self):
         compiler = self.compiler("echo 'library.h:7: error: no such thing'; exit 1")

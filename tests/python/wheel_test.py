@@ -3,8 +3,9 @@
 
 In <build>/python: `prefix` (the installed tree), `environment` (a virtual one that sees the system's NumPy and PyTorch,
 with the pinned, hashed packages of python/tests/requirements.txt; kept between runs), `build`. Ends with 77, and a line
-that says why, where this cannot be done. $ATTUNE_PYTHON: another interpreter than Debian's. ATTUNE_TEST_PYTORCH=pypi:
-the tests of PyTorch alone, with PyPI's build of it (requirements_pytorch.txt, 5 GB), in <build>/python_pypi.
+that says why, where this cannot be done. $ATTUNE_PYTHON: another interpreter than Debian's. ATTUNE_TEST_PYTORCH=pypi
+or pypi-2.9: the tests of PyTorch alone, with PyPI's build of it (requirements_pytorch.txt or requirements_pytorch_2.9.txt, 5
+GB each), in <build>/python_pypi or <build>/python_pypi-2.9.
 """
 
 import os
@@ -15,10 +16,12 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PACKAGE = REPOSITORY / "python"
-IS_PYPIS = os.environ.get("ATTUNE_TEST_PYTORCH") == "pypi"
-REQUIREMENTS = [PACKAGE / "tests" / "requirements.txt"] + [PACKAGE / "tests" / "requirements_pytorch.txt"] * IS_PYPIS
+PYTORCHS = {"pypi": "requirements_pytorch.txt", "pypi-2.9": "requirements_pytorch_2.9.txt"}
+PYTORCH = os.environ.get("ATTUNE_TEST_PYTORCH", "")
+IS_PYPIS = PYTORCH in PYTORCHS
+REQUIREMENTS = [PACKAGE / "tests" / name for name in ("requirements.txt", *([PYTORCHS[PYTORCH]] if IS_PYPIS else []))]
 BUILD = Path(os.environ["ATTUNE_BUILD_FOLDER"])
-FOLDER = BUILD / ("python_pypi" if IS_PYPIS else "python")
+FOLDER = BUILD / (f"python_{PYTORCH}" if IS_PYPIS else "python")
 PREFIX, ENVIRONMENT = FOLDER / "prefix", FOLDER / "environment"
 PYTHON = ENVIRONMENT / "bin" / "python"
 PIP = (PYTHON, "-m", "pip", "--disable-pip-version-check", "--quiet")
