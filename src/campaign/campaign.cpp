@@ -113,10 +113,19 @@ class Campaign {
   const Environment& first() const { return environments_.front(); }
   const DeviceInfo& device() const { return first().device(); }
   bool is_lost(const Environment& one) const { return display_.lost().contains(one.device().id); }
-  /// The first that was not lost, of which a run that goes on has one.
-  const Environment& working() const {
-    return *std::ranges::find_if(environments_, [this](const Environment& one) { return !is_lost(one); });
+  static bool has_worker(const Environment& one) { return one.worker == nullptr || one.worker->has_worker(); }
+  /// Those whose device was not lost, of which a run that goes on has one; of these those that have a worker, if any
+  /// has.
+  std::vector<size_t> working() const {
+    std::vector<size_t> all, with_worker;
+    for (size_t i = 0; i < environments_.size(); ++i) {
+      if (is_lost(environments_[i])) continue;
+      all.push_back(i);
+      if (has_worker(environments_[i])) with_worker.push_back(i);
+    }
+    return with_worker.empty() ? all : with_worker;
   }
+  const Environment& first_working() const { return environments_[working().front()]; }
 
   /// Waits for a quiet machine, which takes nothing from the budget.
   void wait_for_others(const Tick& tick) {
@@ -127,9 +136,8 @@ class Campaign {
 
   std::vector<TuningDevice> tuning_devices() const {
     std::vector<TuningDevice> devices;
-    for (size_t i = 0; i < environments_.size(); ++i) {
+    for (const size_t i : working()) {
       const Environment& one = environments_[i];
-      if (is_lost(one)) continue;
       devices.push_back({*one.executor, *journals_[i], one.kernels.get(), one.cores});
     }
     return devices;
@@ -218,10 +226,10 @@ class Campaign {
   /// Verifies a winner once more, and reports what came of it. False after an interrupt.
   bool is_winner_right(const Decision& decision) const {
     const InterleavedOptions once{
-        .protocol = how_.protocol, .rounds = 0, .kernels = working().kernels.get(), .tick = is_interrupted};
+        .protocol = how_.protocol, .rounds = 0, .kernels = first_working().kernels.get(), .tick = is_interrupted};
     std::vector<TimedCandidate> checked;
     try {
-      checked = time_interleaved(*working().executor, decision.problem, {&decision.winner, 1}, once);
+      checked = time_interleaved(*first_working().executor, decision.problem, {&decision.winner, 1}, once);
     } catch (const Error&) {
       if (!is_interrupted()) throw;
     }
@@ -273,7 +281,7 @@ class Campaign {
   const std::vector<Environment>& environments_;
   const TuneInputs& inputs_;
   const std::filesystem::path journal_file_;
-  const std::vector<std::unique_ptr<Journal>> journals_;  // One for each device, on the same file.
+  const std::vector<std::unique_ptr<Journal>> journals_;  // One for each worker, on the same file.
   JournalRun recorded_;
   TunePublisher publisher_;
   ProgressTracker tracker_;

@@ -7,7 +7,7 @@
 
 namespace attune {
 
-/// What the time of a worker goes to, each moment to one of them. Its worker waits in the first five.
+/// What the time of a worker goes to, each moment to one of them. The worker waits in the first five.
 enum class Activity : uint8_t {
   wait,        ///< For the next order: the tuner decides, and writes its journal.
   pause,       ///< All problems wait until samples that confirm may be taken.

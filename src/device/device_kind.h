@@ -56,8 +56,8 @@ struct DeviceKind {
   bool units_are_cores = false;
   /// Whether compilers may run while candidates are measured: on devices that share no processor with them.
   bool compiles_beside_measuring = false;
-  /// Worker processes that a run has for one device, of which some prepare candidates while none samples. More than one
-  /// only where what they prepare takes no memory bandwidth or processor time from a sample once they stop.
+  /// Worker processes that a run has for one device. They prepare candidates side by side, and one samples while the
+  /// others do nothing there (SharedDevice). One where the mere presence of others would disturb a sample.
   uint32_t default_workers = 1, max_workers = 1;
   /// Memory of the device that a worker takes before it measures anything; 0: workers share a processor with what they
   /// measure. Where it is not 0, and a small part of the device's memory, a second worker stands by.

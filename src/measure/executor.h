@@ -159,7 +159,8 @@ class Executor {
   /// For poll(): readable while take() has something to do, be it the answer or a step towards it, such as a look at
   /// deadlines a few times a second. The same number for the executor's life; -1 if take() does all in this process.
   virtual int descriptor() const = 0;
-  /// The answer to the outstanding request, once; nullopt if there is none yet or no request. Never waits for a request
+  /// The answer to the outstanding request, once; nullopt if there is none yet or no request, when it only looks
+  /// after the processes that it has. Never waits for a request
   /// to be done in a worker, but while a fresh worker starts and gets what the last one had: after a death or for a
   /// recycle. What it throws ends the request: Error{device} when the device is lost, and errors that are no
   /// candidate's fault.
@@ -169,8 +170,8 @@ class Executor {
   virtual void close(ProblemId id) = 0;
   virtual void drop(Slot slot) = 0;
   /// Says which problem will be opened next, whole, so that its candidates can be listed beside the work on others.
-  /// Nothing: no request follows for a while, so that what is kept ready for one can be freed. A hint: returns at once,
-  /// at any time, and only the last one counts.
+  /// Nothing: no request follows for a while, so that what is kept ready for one can be freed, which may take the end
+  /// of a process. A hint: otherwise returns at once, at any time, and only the last one counts.
   virtual void prefetch(std::optional<request::Open>) {}
   /// Abandons the outstanding request, if there is one, at once if it is in a worker process; take() then returns the
   /// cancelled() answer. Open problems and admitted candidates may be lost; the caller should close them and stop.

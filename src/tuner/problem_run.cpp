@@ -122,6 +122,8 @@ void ProblemRun::note_time(TimeUse before) {
   time -= before;
   context_.paused_s -= time.take_from_wait(Activity::pause, context_.paused_s);
   context_.compiling_s -= time.take_from_wait(Activity::compile, context_.compiling_s);
+  // What other workers of the device took is no time of this problem, whose limits count its own.
+  result_.seconds = std::max(0.0, result_.seconds - time[Activity::turn].wall_s);
   result_.time += time;
   context_.time += time;
 }

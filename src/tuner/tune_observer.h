@@ -20,7 +20,8 @@ class TuneObserver {
   virtual void finished(const TuneResult& result) = 0;
   /// Called when a device has no more work, with what the time of its worker went to since the run began.
   virtual void device_ended(const TimeUse&) {}
-  /// Called when one of several devices was lost; the others take what it had open. `why`: what its last worker said.
+  /// Called when one of several devices was lost with all of its workers; the others take what it had open. `why`: what
+  /// its last worker said.
   virtual void device_lost(const DeviceInfo&, const std::string& /*why*/) {}
   /// Called when one of several workers of a device was lost; the device's others take what it had open.
   virtual void worker_lost(const DeviceInfo&, const std::string& /*why*/) {}

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <exception>
+#include <latch>
 #include <list>
 #include <map>
 #include <mutex>
@@ -149,6 +151,7 @@ class DeviceRun {
 
   void await_compilers(Active& active) {
     active.run->await_compilers();
+    context_.executor.take();  // It looks after a worker that starts, for which others of its device may wait.
     hold_to_budget(active);
   }
 
@@ -253,6 +256,7 @@ class DeviceRun {
     }
     const double now_s = context_.clock.now_s();
     context_.clock.sleep_s(std::clamp(std::min(ready_s - now_s, left_s()), 0.0, kMaxSleepS));
+    context_.executor.take();  // As above.
     context_.paused_s += context_.clock.now_s() - now_s;
   }
 
@@ -337,6 +341,10 @@ class WorkerCounts {
  public:
   explicit WorkerCounts(std::span<const TuningDevice> devices) {
     for (const TuningDevice& one : devices) ++left_[one.executor.device().id];
+  }
+  bool are_of_one_device() {
+    const Lock lock(mutex_);
+    return left_.size() == 1;
   }
   /// Returns how many the device has left without one that was lost.
   size_t lose(const std::string& id) {
@@ -426,12 +434,11 @@ Tuner::RunEnd Tuner::run_devices(WorkSource& source, TuneObserver& observer, con
       device_run.give_back();
       if (failures[number].device && workers.lose(executor.device().id) > 0)
         shared.worker_lost(executor.device(), error.what());
-      else if (failures[number].device && devices_.size() > 1)
+      else if (failures[number].device && !workers.are_of_one_device())
         shared.device_lost(executor.device(), error.what());
     } catch (...) {
       failures[number] = {std::current_exception(), false};
     }
-    executor.prefetch(std::nullopt);
     // What came behind the last answer, or has no clock of its own.
     context.time[Activity::wait].wall_s += std::max(0.0, clock_.now_s() - began_s - context.time.wall_s());
     context.time.take_from_wait(Activity::pause, context.paused_s);
@@ -439,10 +446,27 @@ Tuner::RunEnd Tuner::run_devices(WorkSource& source, TuneObserver& observer, con
     shared.device_ended(context.time);
     if (failures[number].error && !failures[number].device) stop = true;
   };
+  // Workers end with the thread that started them, and those of one device must not end beside another's samples. Until
+  // all have ended their executors are looked after: one that waits for its turn may wait for a worker that starts.
+  std::latch ended_runs(static_cast<std::ptrdiff_t>(devices_.size()));
+  const auto run_beside_others = [&](size_t number) {
+    run_device(number);
+    ended_runs.count_down();
+    Executor& executor = devices_[number].executor;
+    try {
+      while (!ended_runs.try_wait()) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        executor.take();
+      }
+      if (devices_.size() > 1) executor.prefetch(std::nullopt);
+    } catch (const Error&) {
+      ended_runs.wait();  // A device that is lost is known already, or will be when it is asked.
+    }
+  };
   // The last device is run on the caller's thread, so a run on one device starts no other thread.
   std::vector<std::thread> threads;
-  for (size_t number = 0; number + 1 < devices_.size(); ++number) threads.emplace_back(run_device, number);
-  run_device(devices_.size() - 1);
+  for (size_t number = 0; number + 1 < devices_.size(); ++number) threads.emplace_back(run_beside_others, number);
+  run_beside_others(devices_.size() - 1);
   for (std::thread& thread : threads) thread.join();
   // If a device was lost after the others had ended, a surviving one takes its problems.
   for (size_t number = 0; number < devices_.size() && source.remaining().num_waiting > 0 && !stop; ++number) {

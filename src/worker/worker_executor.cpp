@@ -131,6 +131,7 @@ bool WorkerExecutor::answer_first() {
       if (!waits_since_) waits_since_ = Clock::now();
       return false;
     }
+    if (waits_since_) waited_s_ = seconds_between(*std::exchange(waits_since_, std::nullopt), Clock::now());
     const bool samples = as<request::Sample>(request) != nullptr;
     if (!has_device_for(samples ? SharedDevice::Use::sample : SharedDevice::Use::prepare)) return false;
     if (!asked_) send(request);
@@ -176,6 +177,7 @@ void WorkerExecutor::abort() {
   asked_ = false;
   expected_.reset();
   waits_since_.reset();
+  waited_s_ = queued_s_ = 0;
   num_deaths_of_request_ = 0;
   if (if_aborted_) answer_ = std::exchange(if_aborted_, std::nullopt);
   poll_set_.wake_in(Milliseconds(0));
@@ -194,7 +196,6 @@ void WorkerExecutor::send(const WorkerRequest& request) {
     if (const auto death = bring_back()) record_death(*death);
   }
   if (!worker_) restore();
-  waited_s_ = waits_since_ ? seconds_between(*std::exchange(waits_since_, std::nullopt), Clock::now()) : 0;
   ask(request);
   asked_ = true;
   if (admit != nullptr && is_told_ahead_) start_spare();

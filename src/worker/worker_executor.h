@@ -36,7 +36,7 @@ namespace attune {
 /// With WorkerOptions::spare a second worker stands by, from the first admission after a prefetch() or the first fresh
 /// worker on: whenever a fresh worker is wanted it takes over, and another one is started beside what follows. Until
 /// then it lists the problem of prefetch(). No sample is taken while it opens the device. Its death costs nothing;
-/// after two nobody stands by any more, nor while prefetch(nullopt) was the last word.
+/// after two nobody stands by any more, nor from prefetch(nullopt) until the next prefetch().
 ///
 /// With WorkerOptions::shared other executors use the device, too. A request that takes samples waits until they do
 /// nothing there, and they wait for its end; so does the start of a worker that is to stand by. Waiting is no step, so
@@ -64,6 +64,8 @@ class WorkerExecutor final : public Executor {
   void set_tick(Tick tick) override { tick_ = std::move(tick); }
   Workers workers() override;
 
+  /// False after an error of the device and after abort(), until the next request.
+  bool has_worker() const noexcept { return worker_ != nullptr; }
   uint32_t num_deaths() const noexcept { return num_deaths_; }
   /// Duration of the recovery from each death: until a worker was up again with everything it needed.
   const std::vector<Milliseconds>& recoveries() const noexcept { return recoveries_; }
@@ -109,6 +111,7 @@ class WorkerExecutor final : public Executor {
   Tick tick_;
   DeviceInfo device_;
   PollSet poll_set_;                       ///< Watches the workers.
+  std::optional<DeviceUser> user_;         ///< Nothing: no other executor uses the device. It outlives the workers.
   std::unique_ptr<WorkerProcess> worker_;  ///< Null after abort(), until the next request.
   uint32_t epoch_ = 0, num_deaths_ = 0, num_admissions_ = 0;
   std::vector<Milliseconds> recoveries_;
@@ -127,15 +130,15 @@ class WorkerExecutor final : public Executor {
   std::map<uint32_t, std::string> skipped_;    ///< Solvers that killed every worker that opened them, and the reason.
   std::unique_ptr<SpareWorker> spare_;         ///< Null: nobody stands by.
   uint32_t num_failed_spares_ = 0;
-  bool is_told_ahead_ = false;             ///< Whether somebody has called prefetch().
+  bool is_told_ahead_ = false;             ///< Whether prefetch() has said what is next.
+  bool is_resting_ = false;                ///< Whether it said last that nothing is.
   std::optional<request::Open> expected_;  ///< What the spare worker is to list next.
   std::optional<Listing> listing_;         ///< What it listed last.
   bool is_limited_ = false;                ///< Whether the worker was asked to open without listing.
   /// Since when the first request waits for the spare worker.
   std::optional<std::chrono::steady_clock::time_point> waits_since_;
-  double waited_s_ = 0;             ///< For how long it did.
-  bool wants_spare_ = false;        ///< Whether a worker is to stand by, and has not been started yet.
-  std::optional<DeviceUser> user_;  ///< Nothing: no other executor uses the device.
+  double waited_s_ = 0;       ///< For how long it did.
+  bool wants_spare_ = false;  ///< Whether a worker is to stand by, and has not been started yet.
   std::optional<std::chrono::steady_clock::time_point> queues_since_;  ///< Since when it waits for its turn there.
   double queued_s_ = 0;                                                ///< For how long the outstanding request did.
 };

@@ -16,7 +16,7 @@ constexpr Milliseconds kStopLook{100};    // Time between two looks at whether t
 
 /// Starts a worker that stands by, if there is none: now, or once nobody samples on a shared device.
 void WorkerExecutor::start_spare() {
-  if (!options_.spare || spare_ || num_failed_spares_ >= kMaxFailedSpares) return;
+  if (!options_.spare || is_resting_ || spare_ || num_failed_spares_ >= kMaxFailedSpares) return;
   wants_spare_ = user_ && !user_->may_start_worker();
   if (wants_spare_) return;
   try {
@@ -84,8 +84,12 @@ bool WorkerExecutor::waits_for_spare(const WorkerRequest& request) const {
 }
 
 void WorkerExecutor::prefetch(std::optional<request::Open> open) {
+  is_resting_ = !open;
   is_told_ahead_ = open.has_value();
-  if (!open) return end_spare();
+  if (!open) {
+    expected_.reset();
+    return end_spare();
+  }
   const bool is_known = listing_ && listing_->problem == open->problem;
   if (!options_.spare || is_known || (spare_ && spare_->is_listing(open->problem))) return;
   open->candidates.reset();

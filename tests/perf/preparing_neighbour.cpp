@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 #include <vector>
@@ -36,11 +37,28 @@ std::vector<Candidate> candidates_of(const OpenAnswer& opened) {
   return candidates;
 }
 
+/// Counts a latch down once, at the end of the scope at the latest.
+class SingleCount {
+ public:
+  explicit SingleCount(std::latch& latch) : latch_(&latch) {}
+  ~SingleCount() { count_down(); }
+  SingleCount(const SingleCount&) = delete;
+  SingleCount& operator=(const SingleCount&) = delete;
+  void count_down() {
+    if (std::latch* const latch = std::exchange(latch_, nullptr)) latch->count_down();
+  }
+
+ private:
+  std::latch* latch_;
+};
+
 }  // namespace
 
 PreparingNeighbour::PreparingNeighbour(const std::filesystem::path& program, const std::string& device,
                                        std::shared_ptr<SharedDevice> shared)
-    : thread_([=, this] { prepare_until_the_end(program, device, shared); }) {}
+    : thread_([=, this] { prepare_until_the_end(program, device, shared); }) {
+  is_up_.wait();
+}
 
 PreparingNeighbour::~PreparingNeighbour() {
   ends_ = true;
@@ -51,12 +69,14 @@ PreparingNeighbour::~PreparingNeighbour() {
 void PreparingNeighbour::prepare_until_the_end(const std::filesystem::path& program, const std::string& device,
                                                std::shared_ptr<SharedDevice> shared) {
   const Tick ends = [this] { return ends_.load(); };
+  SingleCount up(is_up_);
   try {
     WorkerOptions options = worker_options(device, nullptr);
     options.command = {program.string(), "worker"};
     options.shared = std::move(shared);
     options.stopped = ends;
     WorkerExecutor executor(std::move(options));
+    up.count_down();
     const bool is_host_speed = device_kind(executor.device().kind).idle_worker_bytes == 0;
     const auto& problems = is_host_speed ? kPreparedAtHostSpeed : kPrepared;
     Slot slot = 0;

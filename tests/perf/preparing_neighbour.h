@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstddef>
 #include <filesystem>
+#include <latch>
 #include <memory>
 #include <string>
 #include <thread>
@@ -16,7 +17,7 @@ namespace attune::experiments {
 /// candidates of two problems whenever nobody samples, until this object is destroyed.
 class PreparingNeighbour {
  public:
-  /// `program`: the `attune` of this build, whose worker is started.
+  /// `program`: the `attune` of this build, whose worker is started; returns when it is up, or has failed.
   PreparingNeighbour(const std::filesystem::path& program, const std::string& device,
                      std::shared_ptr<SharedDevice> shared);
   ~PreparingNeighbour();
@@ -29,6 +30,7 @@ class PreparingNeighbour {
 
   std::atomic<bool> ends_ = false;
   std::atomic<size_t> num_admitted_ = 0;
+  std::latch is_up_{1};
   std::thread thread_;
 };
 

@@ -62,8 +62,7 @@ Environment open_environment(const DeviceChoice& devices, Isolation isolation, c
 /// close together, as the thread limit allows. Several devices require worker processes. Throws invalid_input, also for
 /// a limit that this process cannot have. `workers`: number of environments for each device, each with a worker of its
 /// own (SharedDevice); 0: DeviceKind::default_workers, one without worker processes. Throws invalid_input for more than
-/// the kind has. `stop` is polled while a worker starts or is replaced; once true, the
-/// executor gives up.
+/// the kind has. `stop` is polled while a worker starts or is replaced; once true, the executor gives up.
 std::vector<Environment> open_environments(const DeviceChoice& devices, Isolation isolation,
                                            const KernelOptions& kernels, uint32_t workers = 1,
                                            const std::function<bool()>& stop = {});
