@@ -40,8 +40,8 @@ class OfThisWay(compiled.Patched):
 
     def test_the_gil_is_free_while_a_product_runs(self):
         x, w, has_run = numbers(1500, 1500), numbers(1500, 1500), threading.Event()
-        torch.set_num_threads(1)
         self.addCleanup(torch.set_num_threads, torch.get_num_threads())
+        torch.set_num_threads(1)
         turns, ends = 0, threading.Event()
 
         def count():

@@ -153,22 +153,6 @@ bool WorkerExecutor::answer_first() {
   return true;
 }
 
-/// Whether the executor may use its device so now; if not, it waits for its turn.
-bool WorkerExecutor::has_device_for(SharedDevice::Use use) {
-  if (!user_) return true;
-  if (!user_->acquire(use)) {
-    if (!queues_since_) queues_since_ = Clock::now();
-    return false;
-  }
-  if (queues_since_) queued_s_ += seconds_between(*std::exchange(queues_since_, std::nullopt), Clock::now());
-  return true;
-}
-
-void WorkerExecutor::leave_device() {
-  queues_since_.reset();
-  if (user_) user_->release();
-}
-
 void WorkerExecutor::abort() {
   replace();
   leave_device();

@@ -63,10 +63,10 @@ std::vector<int> close_cores(const DeviceChoice& devices) {
 std::string prefix_of(const std::string& name) { return name.substr(0, name.find(':')) + ':'; }
 std::string first_of(const std::string& name) { return prefix_of(name) + '0'; }
 
-/// Returns the meaning of the numbers in a list of such devices. Throws invalid_input for a kind that is not here.
-DeviceNumbers numbers_of(const std::string& name) {
-  if (const DeviceKind* const kind = find_device_kind(name)) return kind->numbers;
-  return device_kind(find_device({.ids = name}).kind).numbers;
+/// Returns the kind of such a device. Throws invalid_input for one that is not here.
+const DeviceKind& kind_of(const std::string& name) {
+  const DeviceKind* const kind = find_device_kind(name);
+  return kind != nullptr ? *kind : device_kind(find_device({.ids = name}).kind);
 }
 
 /// Throws invalid_input for an unknown device, one that is named twice, and one that differs from the others, because a
@@ -94,7 +94,7 @@ std::vector<Part> parts_of(const DeviceChoice& devices) {
   }
   const auto rank = [](const Part& part) { return std::pair(part.name.size(), part.name); };  // x:2 before x:10.
   std::sort(parts.begin(), parts.end(), [&](const Part& a, const Part& b) { return rank(a) < rank(b); });
-  const DeviceNumbers numbers = numbers_of(parts.front().name);
+  const DeviceNumbers numbers = kind_of(parts.front().name).numbers;
   if (numbers == DeviceNumbers::devices) {
     check_equal(parts);
     return parts;
@@ -117,8 +117,7 @@ std::vector<Part> parts_of(const DeviceChoice& devices) {
 
 /// The number of workers of each device. Throws invalid_input.
 uint32_t workers_of_each(const std::string& device, Isolation isolation, uint32_t asked) {
-  const DeviceKind* const known = find_device_kind(device);
-  const DeviceKind& kind = known != nullptr ? *known : device_kind(find_device({.ids = device}).kind);
+  const DeviceKind& kind = kind_of(device);
   if (isolation == Isolation::none) {
     if (asked > 1) fail(ErrorCode::invalid_input, "several workers need a process each, omit --isolation none");
     return 1;
