@@ -22,55 +22,10 @@ import attune.torch
 from torch.autograd import forward_ad
 from torch.nn.functional import linear as imported_early
 
+from torch_patches import Patched, WithKernels, numbers
+
 F = torch.nn.functional
 TOLERANCE = {torch.float32: 1e-5, torch.bfloat16: 4e-2, torch.float16: 1e-2}
-
-
-def numbers(*shape, dtype=torch.float32, seed=1):
-    return (torch.rand(shape, generator=torch.Generator().manual_seed(seed)) * 2 - 1).to(dtype)
-
-
-class WithKernels(unittest.TestCase):
-    """Skipped where this way of having kernels at the dispatcher cannot be had."""
-
-    way = "dispatcher"
-
-    @classmethod
-    def setUpClass(cls):
-        try:
-            with attune.torch.patched(cls.way):
-                pass
-        except attune.errors.UnavailableError as error:
-            raise unittest.SkipTest(str(error))
-
-
-class Patched(WithKernels):
-    def setUp(self):
-        attune.torch.patch(self.way)
-        self.addCleanup(attune.torch.unpatch)
-
-    def counted(self, call):
-        """Returns the call's result, and how the calls were counted: names whose number has changed."""
-        before = attune.torch.calls()
-        result = call()
-        now = attune.torch.calls()
-        changed = {name: now[name] - before[name] for name in now if now[name] != before[name]}
-        changed.pop("no_row", None)
-        return result, changed
-
-    def stock(self, call):
-        attune.torch.unpatch()
-        try:
-            return call()
-        finally:
-            attune.torch.patch(self.way)
-
-    def check(self, call, tolerance=1e-5, **wanted):
-        """The call is counted as wanted, and its result is PyTorch's."""
-        result, counted = self.counted(call)
-        self.assertEqual(counted, wanted)
-        torch.testing.assert_close(result, self.stock(call), rtol=tolerance, atol=tolerance)
-        return result
 
 
 class WhatArrives(Patched):

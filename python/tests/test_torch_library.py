@@ -7,7 +7,8 @@ import warnings
 
 import attune
 import test_torch_dispatcher as compiled
-from test_torch_dispatcher import F, numbers, torch
+from test_torch_dispatcher import F, torch
+from torch_patches import Patched, numbers
 
 
 class WhatArrives(compiled.WhatArrives):
@@ -22,7 +23,7 @@ class Gradients(compiled.Gradients):
     way = "library"
 
 
-class OfThisWay(compiled.Patched):
+class OfThisWay(Patched):
     way = "library"
 
     def test_what_status_says(self):

@@ -159,11 +159,10 @@ class Executor {
   /// For poll(): readable while take() has something to do, be it the answer or a step towards it, such as a look at
   /// deadlines a few times a second. The same number for the executor's life; -1 if take() does all in this process.
   virtual int descriptor() const = 0;
-  /// The answer to the outstanding request, once; nullopt if there is none yet or no request, when it only looks
-  /// after the processes that it has. Never waits for a request
-  /// to be done in a worker, but while a fresh worker starts and gets what the last one had: after a death or for a
-  /// recycle. What it throws ends the request: Error{device} when the device is lost, and errors that are no
-  /// candidate's fault.
+  /// The answer to the outstanding request, once; nullopt while the request is being done. Without a request it only
+  /// looks after the processes that it has, and returns nullopt. Never waits for a request to be done in a worker, but
+  /// while a fresh worker starts and gets what the last one had: after a death or for a recycle. What it throws ends
+  /// the request: Error{device} when the device is lost, and errors that are no candidate's fault.
   virtual std::optional<Answer> take() = 0;
   /// Closes a problem or drops a candidate without an answer and at once; a worker frees it before the next request, in
   /// take(). What is not open or admitted is ignored. Requires: no request is outstanding.
