@@ -91,7 +91,7 @@ void add_online_flags(CLI::App& command, Action& chosen) {
   auto options = std::make_shared<OnlineCommandOptions>();
   add_device_flags(command, options->method.device,
                    "Device whose queued shapes are tuned: by default the first GPU, else cpu:0");
-  command.add_option("--max-trials", options->method.max_trials, "Maximum number of candidates to try per solver")
+  command.add_option("--max-trials", options->method.max_trials, "Number of candidates to try per solver; what one that is behind leaves, the others may try")
       ->capture_default_str()
       ->check(positive_number_error);
   command

@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "device/host_bytes.h"
-#include "device/own_buffer.h"
 
 namespace attune {
 namespace {
@@ -89,16 +88,16 @@ Finding Verification::verify(const PlanTraits& traits, const RunLaunch& run, con
 /// run.
 Finding Verification::run_again(const Finding& first, const PlanTraits& traits, const RunLaunch& run,
                                 double err_ratio) {
-  const OwnBuffer before(device_.memory(), output_.bytes(), kCopyAlignment);
-  device_.memory().copy(before.area().data, output_.data(), output_.bytes());
+  if (before_.data() == nullptr) before_ = OwnBuffer(device_.memory(), output_.bytes(), kCopyAlignment);
+  device_.memory().copy(before_.data(), output_.data(), output_.bytes());
   Finding found = run_once(traits, run, Distribution::normal, err_ratio);
   if (found.status != Status::ok) return found;
   found.errors = worst_of(first.errors, found.errors);
   if (!traits.deterministic) return found;
-  const std::array outputs = {before.area(), output_.area()};
+  const std::array outputs = {before_.area(), output_.area()};
   const auto hashes = device_.memory().hash_all(outputs);
   if (hashes[0] == hashes[1]) return found;
-  const HostBytes first_run(device_.memory(), before.area()), second_run(device_.memory(), output_.area());
+  const HostBytes first_run(device_.memory(), before_.area()), second_run(device_.memory(), output_.area());
   const auto differs = std::ranges::mismatch(first_run.bytes(), second_run.bytes()).in1;
   const auto index = (differs - first_run.bytes().begin()) / element_bytes(specs_.back());
   return {Status::wrong_result,

@@ -7,6 +7,7 @@
 
 #include "attune/plan.h"
 #include "core/outcome.h"
+#include "device/own_buffer.h"
 #include "measure/comparison/compare.h"
 #include "measure/comparison/device_comparison.h"
 #include "measure/operands/guarded_buffer.h"
@@ -66,6 +67,7 @@ class Verification {
   int64_t columns_ = 1;
   std::unique_ptr<DeviceComparison> on_device_;  ///< Null: outputs are compared on the host.
   GuardedBuffer output_;
+  OwnBuffer before_;  ///< What the first of two runs wrote; made for the first candidate.
   std::unique_ptr<GuardedBuffer> workspace_;       ///< Workspace of the next plan.
   const GuardedBuffer* used_workspace_ = nullptr;  ///< Workspace of the plan being verified; null if it has none.
   PackedWeights* used_weights_ = nullptr;          ///< Weights of the plan being verified; null: plain.

@@ -105,23 +105,30 @@ bool CandidateSource::is_refused(const Candidate& candidate) {
 
 void CandidateSource::begin(const PriorKnowledge& known) {
   ATTUNE_CHECK(!std::exchange(has_begun_, true), "the search of {} begins twice", problem_.key());
+  std::vector<SearchTask> tasks;
   for (SolverSearch& search : searches_) {
     const auto cost = known.costs.find(search.contender.solver);
     const Costs expected = cost == known.costs.end() ? Costs() : cost->second;
     states_.push_back({.solver = search.contender.solver, .trials = TrialLog(expected)});
-    search.strategy = make_strategy_of(search, known, expected);
+    tasks.push_back(task_of(search, known));
+    tasks.back().costs = expected;
+    num_left_ += num_planned(tasks.back().domain, search.options);
+  }
+  for (size_t i = 0; i < searches_.size(); ++i) {
+    StrategyOptions& options = searches_[i].options;
+    options.spare_trials = num_left_ - num_planned(tasks[i].domain, options);
+    searches_[i].strategy = make_strategy_(std::move(tasks[i]), options);
   }
 }
 
-std::unique_ptr<Strategy> CandidateSource::make_strategy_of(const SolverSearch& search, const PriorKnowledge& known,
-                                                            Costs costs) const {
+SearchTask CandidateSource::task_of(const SolverSearch& search, const PriorKnowledge& known) const {
   SearchTask task{.domain = Domain(search.contender.space, problem_, device_),
                   .problem = problem_,
                   .device = device_,
                   .solver = search.contender.solver,
                   .start = search.start,
                   .prior = {},
-                  .costs = costs};
+                  .costs = {}};
   for (const auto& [candidate, trial] : known.trials) {
     const auto index =
         belongs(candidate, search.contender) ? search.contender.space.index_of(candidate.config) : std::nullopt;
@@ -129,7 +136,7 @@ std::unique_ptr<Strategy> CandidateSource::make_strategy_of(const SolverSearch& 
     task.prior.push_back(trial);
     task.prior.back().index = *index;
   }
-  return make_strategy_(std::move(task), search.options);
+  return task;
 }
 
 std::vector<Candidate> CandidateSource::ask(size_t max_count) {
@@ -137,14 +144,15 @@ std::vector<Candidate> CandidateSource::ask(size_t max_count) {
   std::vector<Candidate> asked;
   const auto is_idle = [](const SolverState& state) { return state.idle; };
   for (SolverState& state : states_) state.idle = false;
-  while (asked.size() < max_count && !std::all_of(states_.begin(), states_.end(), is_idle)) {
+  while (asked.size() < max_count && num_left_ > 0 && !std::all_of(states_.begin(), states_.end(), is_idle)) {
     const size_t next = allocator_->next(states_);
     ATTUNE_CHECK(next < searches_.size() && !states_[next].idle, "no solver to ask: {}", next);
-    const SolverSearch& search = searches_[next];
+    SolverSearch& search = searches_[next];
     const auto indices = search.strategy->ask(1);
     states_[next].idle = indices.empty();
     states_[next].num_asked += indices.size();
     for (const uint64_t index : indices) {
+      count(search, index);
       Candidate candidate{search.contender.solver, search.contender.version, search.contender.space.at(index)};
       if ((split_k_ || !splits_k(candidate.config)) && !is_refused(candidate))
         asked.push_back(std::move(candidate));
@@ -166,7 +174,12 @@ void CandidateSource::tell(const Candidate& candidate, Trial trial) {
   }
 }
 
+void CandidateSource::count(SolverSearch& search, uint64_t index) {
+  if (search.counted.insert(index).second && num_left_ > 0) --num_left_;
+}
+
 void CandidateSource::tell_search(size_t search, const Trial& trial) {
+  count(searches_[search], trial.index);
   states_[search].trials.add(trial);
   searches_[search].strategy->tell(trial);
 }
@@ -197,8 +210,9 @@ const Versions* CandidateSource::versions_of(const std::string& solver) const {
 
 bool CandidateSource::exhausted() const {
   ATTUNE_CHECK(has_begun_, "the search of {} has not begun", problem_.key());
-  return std::all_of(searches_.begin(), searches_.end(),
-                     [](const SolverSearch& search) { return search.strategy->exhausted(); });
+  return num_left_ == 0 || std::all_of(searches_.begin(), searches_.end(), [](const SolverSearch& search) {
+           return search.strategy->exhausted();
+         });
 }
 
 }  // namespace attune

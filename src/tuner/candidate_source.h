@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -32,7 +33,7 @@ struct PriorKnowledge {
 
 /// The candidates of one problem over all its contenders, in the order in which they should be tried: the untuned
 /// configs (the family's baselines first), what the libraries recommend, the incumbent, then the requests of each
-/// contender's strategy, as the allocator of TunerOptions divides them.
+/// contender's strategy, as the allocator of TunerOptions divides them: together as many as the strategies plan for.
 class CandidateSource {
  public:
   /// Costs nothing that grows with the spaces.
@@ -74,13 +75,15 @@ class CandidateSource {
     Contender contender;
     StrategyOptions options;
     std::vector<uint64_t> start;
-    std::unique_ptr<Strategy> strategy;  ///< Null before begin().
+    std::unique_ptr<Strategy> strategy;    ///< Null before begin().
+    std::unordered_set<uint64_t> counted;  ///< Indices that were asked for or told.
   };
-  std::unique_ptr<Strategy> make_strategy_of(const SolverSearch& search, const PriorKnowledge& known,
-                                             Costs costs) const;
+  /// All of it but the costs.
+  SearchTask task_of(const SolverSearch& search, const PriorKnowledge& known) const;
   const Ban* ban_of_kernel(std::string_view kernel) const { return bans_->find(kernel, device_.key(), problem_.key()); }
   bool is_refused(const Candidate& candidate);
   void tell_search(size_t search, const Trial& trial);
+  void count(SolverSearch& search, uint64_t index);
 
   Problem problem_;
   DeviceInfo device_;
@@ -92,6 +95,7 @@ class CandidateSource {
   std::vector<SolverSearch> searches_;
   std::vector<SolverState> states_;  ///< States of searches_, in their order.
   bool has_begun_ = false;
+  uint64_t num_left_ = 0;  ///< Candidates that all searches together may still ask for.
   std::vector<Candidate> untuned_, recommended_;
   std::optional<Candidate> incumbent_;
   Versions versions_;

@@ -131,7 +131,7 @@ class TwoThirdsToTheBest final : public SolverAllocator {
   }
 
  private:
-  std::unique_ptr<SolverAllocator> others_ = take_turns();
+  std::unique_ptr<SolverAllocator> others_ = favour_leaders();
   size_t num_questions_ = 0;
 };
 
@@ -143,7 +143,7 @@ TEST(CandidateSource, AnAllocatorDividesTheQuestionsByWhatTheSolversFound) {
   };
   CandidateSource in_turn({.problem = kProduct}, {}, contenders, options, {});
   in_turn.begin();
-  EXPECT_THAT(asked_of(in_turn, 90, us_of),
+  EXPECT_THAT(asked_of(in_turn, 90, [](const Candidate&) { return 100.0; }),
               ElementsAre(testing::Pair("a.one", 30), testing::Pair("b.two", 30), testing::Pair("c.three", 30)));
   options.make_allocator = [] { return std::make_unique<TwoThirdsToTheBest>(); };
   CandidateSource favouring({.problem = kProduct}, {}, contenders, options, {});
@@ -154,6 +154,29 @@ TEST(CandidateSource, AnAllocatorDividesTheQuestionsByWhatTheSolversFound) {
   // The favoured solver has no more than 29 left, the others get the rest.
   EXPECT_THAT(asked_of(favouring, 90, us_of),
               ElementsAre(testing::Pair("a.one", 31), testing::Pair("b.two", 29), testing::Pair("c.three", 30)));
+}
+
+TEST(CandidateSource, WhatASolverThatIsBehindLeavesGoesToTheOthers) {
+  const auto us_of = [](const Candidate& candidate) { return candidate.solver == "a.one" ? 130.0 : 100.0; };
+  CandidateSource source({.problem = kProduct}, {},
+                         {contender("a.one", 500), contender("b.two", 500), contender("c.three", 40)}, {}, {});
+  source.begin();
+  // What is told without being asked for counts once.
+  source.tell(candidate_of("a.one", 1), {.median_us = 130});
+  source.tell(candidate_of("a.one", 1), {.median_us = 130});
+  const auto counts = asked_of(source, 500, us_of);
+  EXPECT_EQ(counts.at("a.one") + counts.at("b.two") + counts.at("c.three"), 96 + 96 + 40 - 1) << "together as planned";
+  EXPECT_EQ(counts.at("c.three"), 40);
+  EXPECT_THAT(counts.at("a.one"), testing::AllOf(testing::Ge(30), testing::Le(45)));
+  EXPECT_GT(counts.at("b.two"), 140);
+  EXPECT_TRUE(source.exhausted());
+}
+
+TEST(CandidateSource, ASolverAloneTriesWhatItPlans) {
+  CandidateSource source({.problem = kProduct}, {}, {contender("a.one", 500)}, {}, {});
+  source.begin();
+  EXPECT_EQ(asked_of(source, 500, [](const Candidate&) { return 1.0; }).at("a.one"), 96);
+  EXPECT_TRUE(source.exhausted());
 }
 
 /// Asks in order while one more candidate, at the mean cost of those so far, stays within its time.

@@ -48,7 +48,7 @@ std::string candidates_of(CandidateSource& source, const std::vector<Contender>&
   return line;
 }
 
-TEST(GoldenCandidates, SolversAreAskedInTheOrderInWhichTheyAlwaysWere) {
+TEST(GoldenCandidates, SolversAreAskedInAKnownOrder) {
   const GoldenSpace golden = golden_space("jit_packed");
   const auto contenders = golden_contenders();
   const Candidate winner{"listed.gemm", "1", golden_space("listed").space.at(40)};

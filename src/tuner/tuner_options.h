@@ -24,7 +24,7 @@ struct TunerOptions {
   /// Makes the strategy of one solver's search, and what divides a problem's questions between them. Called on the
   /// threads of all devices.
   std::function<std::unique_ptr<Strategy>(SearchTask, const StrategyOptions&)> make_strategy = attune::make_strategy;
-  std::function<std::unique_ptr<SolverAllocator>()> make_allocator = take_turns;
+  std::function<std::unique_ptr<SolverAllocator>()> make_allocator = favour_leaders;
   Protocol protocol;
   bool exhaustive = false;  ///< If true, every candidate is measured `warmup` + `iters` times: the oracle.
   uint32_t warmup = 5, iters = 101;

@@ -25,7 +25,7 @@ class LocalStrategy : public Strategy {
         num_spread_(std::max<uint64_t>(8, options.max_trials / kSpreadShare)),
         order_(domain_, derive_seed(options.seed, "local")),
         random_(derive_seed(options.seed, "neighbours")),
-        known_(options.max_trials) {}
+        known_(options.max_trials + options.spare_trials) {}
 
   std::vector<uint64_t> ask(size_t max_count) override {
     std::vector<uint64_t> asked;

@@ -45,7 +45,7 @@ std::unique_ptr<Strategy> make_exhaustive(SearchTask task, const StrategyOptions
   return std::make_unique<RandomStrategy>(std::move(task), options, std::numeric_limits<uint64_t>::max());
 }
 std::unique_ptr<Strategy> make_random(SearchTask task, const StrategyOptions& options) {
-  return std::make_unique<RandomStrategy>(std::move(task), options, options.max_trials);
+  return std::make_unique<RandomStrategy>(std::move(task), options, options.max_trials + options.spare_trials);
 }
 
 }  // namespace attune

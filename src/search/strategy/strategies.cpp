@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "search/strategy/strategies.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace attune {
@@ -15,6 +17,10 @@ std::unique_ptr<Strategy> make_strategy(SearchTask task, const StrategyOptions& 
   if (options.name == "local" || options.name == "auto") return make_local(std::move(task), options);
   fail(ErrorCode::invalid_input, "unknown strategy, use one of auto, exhaustive, random, local, got '{}'",
        options.name);
+}
+
+uint64_t num_planned(const Domain& domain, const StrategyOptions& options) {
+  return options.name == "exhaustive" ? domain.size() : std::min(domain.size(), options.max_trials);
 }
 
 }  // namespace attune

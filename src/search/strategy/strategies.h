@@ -12,6 +12,8 @@ namespace attune {
 std::vector<std::string_view> strategy_names();
 /// Throws invalid_input for an unknown name.
 std::unique_ptr<Strategy> make_strategy(SearchTask task, const StrategyOptions& options);
+/// Number of indices of a domain that a strategy with these options plans to ask for, without spare ones.
+uint64_t num_planned(const Domain& domain, const StrategyOptions& options);
 
 // None of these reads the prior trials or the costs: a run that is resumed asks the same questions, and the journal
 // answers those that it knows.
@@ -19,7 +21,7 @@ std::unique_ptr<Strategy> make_strategy(SearchTask task, const StrategyOptions& 
 /// Returns the whole domain: `task.start` first, then the rest in random order, so that a run that is cut has seen a
 /// fair sample.
 std::unique_ptr<Strategy> make_exhaustive(SearchTask task, const StrategyOptions& options);
-/// Returns a random sample of `max_trials` configs, `task.start` first.
+/// Returns a random sample of `max_trials` configs and the spare ones, `task.start` first.
 std::unique_ptr<Strategy> make_random(SearchTask task, const StrategyOptions& options);
 /// Returns `task.start`, then configs far from each other, then neighbours of the best. When those are used up, it
 /// returns neighbours of the next best, then random configs.

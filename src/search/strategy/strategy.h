@@ -27,9 +27,11 @@ class Strategy {
 struct StrategyOptions {
   std::string name = "auto";  ///< `auto`, `exhaustive`, `random`, `local`.
   uint64_t seed = 0;
-  /// Maximum number of indices to ask for, including indices told without being asked for; `exhaustive` ignores it.
-  /// `auto` searches spaces up to this size exhaustively.
+  /// Number of indices to ask for, including indices told without being asked for; `exhaustive` ignores it. `auto`
+  /// searches spaces up to this size exhaustively.
   uint64_t max_trials = 96;
+  /// Further indices that it may be asked for, those of other solvers (SolverAllocator). It does not plan with them.
+  uint64_t spare_trials = 0;
 };
 
 }  // namespace attune
