@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A rank of a process group that computes the same products in every step, and says what has served them.
 
-The environment: RANK, SIZE, SHARED (a folder of all ranks), BACKEND (gloo), DEVICE (cpu), GROUPED, WAY and TABLES (ranks.py).
-Run as a program it prints, for each step, what has served each number of rows and a digest of the result's bits.
+The environment: RANK, SIZE, SHARED (a folder of all ranks), BACKEND (gloo), DEVICE (cpu), GROUPED, WAY and TABLES
+The environment: RANK, SIZE, SHARED (a folder of all ranks), BACKEND (gloo), DEVICE (cpu), GROUPED, WAY and TABLES
 """
 
 import datetime
@@ -65,7 +65,7 @@ def digest(y):
 
 
 def run_steps():
-    """Runs until the last table's kernels serve everywhere; the first rank publishes that table once the first's serve."""
+    """Runs until the last table's kernels serve everywhere; rank 0 publishes that table once those of the first serve."""
     tables = json.loads(os.environ["TABLES"])
     final = dict(zip((3, 4), tables["kernels"][1]))
     join()

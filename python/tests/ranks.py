@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of ranks share: rank_program.py as the ranks of a process group, the last of which has a slow compiler."""
+"""What the tests of ranks share: rank_program.py as the ranks of a process group, the last with a slow compiler."""
 
 import json
 import os
