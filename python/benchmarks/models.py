@@ -187,22 +187,23 @@ def cases(options):
 
 
 def tune(options, folder):
-    """Captures the shapes of all cases and tunes them, PyTorch's own operators among the candidates. Returns the table."""
+    """Captures the shapes of all cases and tunes them. Returns the table."""
+    attune.torch.patch("dispatcher")
+    with attune.capture(folder / "captures") as shapes:
+        for case in cases(options):
+            case.run()
+    attune.torch.unpatch()
     table = folder / "tuned.csv"
-    with attune.torch.patched("dispatcher"):  # Else the tuner does not know PyTorch's operators.
-        with attune.capture(folder / "captures") as shapes:
-            for case in cases(options):
-                case.run()
-        results = attune.tune(
-            folder / "captures" / "bf16_untuned_gemm.csv",
-            table,
-            budget=options.budget,
-            max_trials=options.max_trials,
-            devices="cpu:0" if options.device == "cpu" else options.device,
-            quiet_wait=0,
-            journal=folder / "journal.db",
-            progress=lambda now: print(f"  {now.decided} of {now.shapes}: {now.doing}", file=sys.stderr),
-        )
+    results = attune.tune(
+        folder / "captures" / "bf16_untuned_gemm.csv",
+        table,
+        budget=options.budget,
+        max_trials=options.max_trials,
+        devices="cpu:0" if options.device == "cpu" else options.device,
+        quiet_wait=0,
+        journal=folder / "journal.db",
+        progress=lambda now: print(f"  {now.decided} of {now.shapes}: {now.doing}", file=sys.stderr),
+    )
     decided = sum("decision" in result for result in results)
     print(f"{decided} of {shapes.num_shapes} shapes decided", file=sys.stderr)
     return table
@@ -224,6 +225,9 @@ def show(row):
 def run(options, folder):
     if options.threads:
         torch.set_num_threads(options.threads)  # Shapes are captured, and tuned, for the threads of their calls.
+    # For the whole run and not while it is patched alone: PyTorch's operators are candidates of the tuning, and rows
+    # that name them serve from the first look at the table.
+    os.environ.setdefault("ATTUNE_TORCH_OPERATORS", attune.torch.operators())
     os.environ["ATTUNE_CONFIG_GEMM_BF16"] = str(options.table or tune(options, folder))
     attune.reload()
     where = f"{torch.get_num_threads()} threads" if options.device == "cpu" else torch.cuda.get_device_name()

@@ -65,7 +65,7 @@ def digest(y):
 
 
 def run_steps():
-    """Runs until the last table's kernels serve everywhere; rank 0 publishes that table once those of the first serve."""
+    """Runs until the kernels of the last table serve; rank 0 publishes that table once those of the first do."""
     tables = json.loads(os.environ["TABLES"])
     final = dict(zip((3, 4), tables["kernels"][1]))
     join()

@@ -42,8 +42,8 @@ class GpuStory(story.Story):
         skip_without_gpu(*cls.devices)
 
     def environment(self, **more):
-        # An archive of tools/gpu-pack has libraries of its own.
-        kept = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
+        # An archive of tools/gpu-pack has libraries of its own; stories side by side have GPUs of their own.
+        kept = {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES") if name in os.environ}
         return super().environment(**kept, **more)
 
     def on_gpu(self, command, *arguments, quiet=True, **how):
