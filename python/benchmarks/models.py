@@ -2,8 +2,8 @@
 """Models that people know, with random weights, before and after: time, results, and products that Attune computes.
 
 usage: python models.py [--models llama,qwen_moe,vit,bert] [--dtypes fp32,bf16] [--batches 1,16,128] [--device cpu]
-                        [--layers 2] [--graphs] [--threads N] [--budget 10m] [--rounds 15] [--table FILE] [--keep DIR]
-                        [--json FILE]
+                        [--layers 2] [--graphs] [--threads N] [--budget 10m] [--max-trials 96] [--rounds 15]
+                        [--table FILE] [--keep DIR] [--json FILE]
 
 The sizes are those of models/NAME.json: Llama 3.2 1B, Qwen1.5-MoE-A2.7B, ViT-Base/16 at 224 pixels and BERT-Base with
 128 tokens. A language model that writes takes one token of each sequence, so that the rows of its products are the
@@ -129,7 +129,8 @@ def compare(case, options):
     for _ in range(options.rounds):
         for mode in random.sample(list(runs), len(runs)):
             with served_as(mode):
-                runs[mode]()
+                if passes > 1:  # A long pass warms itself up.
+                    runs[mode]()
                 samples[mode].append(case.time_s(runs[mode], passes))
     return samples, is_captured
 
@@ -197,6 +198,7 @@ def tune(options, folder):
         folder / "captures" / "bf16_untuned_gemm.csv",
         table,
         budget=options.budget,
+        max_trials=options.max_trials,
         devices="cpu:0" if options.device == "cpu" else options.device,
         quiet_wait=0,
         journal=folder / "journal.db",
@@ -223,6 +225,9 @@ def show(row):
 def run(options, folder):
     if options.threads:
         torch.set_num_threads(options.threads)  # Shapes are captured, and tuned, for the threads of their calls.
+    # For the whole run and not while it is patched alone: PyTorch's operators are candidates of the tuning, and rows
+    # that name them serve from the first look at the table.
+    os.environ.setdefault("ATTUNE_TORCH_OPERATORS", attune.torch.operators())
     os.environ["ATTUNE_CONFIG_GEMM_BF16"] = str(options.table or tune(options, folder))
     attune.reload()
     where = f"{torch.get_num_threads()} threads" if options.device == "cpu" else torch.cuda.get_device_name()
@@ -248,6 +253,7 @@ def main():
     options.add_argument("--graphs", action="store_true", help="time replays of captured passes, on a GPU")
     options.add_argument("--threads", type=int, default=0, help="of PyTorch; default: its own number")
     options.add_argument("--budget", default="10m", help="of the tuning")
+    options.add_argument("--max-trials", type=int, default=96, help="candidates of a solver for one shape")
     options.add_argument("--rounds", type=int, default=15)
     options.add_argument("--table", type=Path, help="a table that serves, in place of tuning one")
     options.add_argument("--keep", type=Path, help="folder for captures, journal and table")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Verifies random configs of the generated kernels at random sizes, including odd and prime ones, with guard bands, and
-// on a host runs them between inaccessible pages. ATTUNE_KERNEL_SAMPLES=300x40 tries 300 configs at 40 sizes each.
+// on a host runs them between inaccessible pages. ATTUNE_KERNEL_SAMPLES=300x40 tries 300 configs at 40 sizes each,
+// ATTUNE_KERNEL_SEED=2 others than it does by default: processes side by side share the work by their seeds.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -9,11 +10,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <ostream>
 
 #include "base/error.h"
 #include "base/locations.h"
 #include "base/random.h"
+#include "base/text.h"
 #include "compile/compile_pool.h"
 #include "compile/compiler.h"
 #include "device/devices.h"
@@ -61,6 +64,15 @@ struct Samples {
     return samples;
   }
 };
+
+uint64_t seed_wanted() {
+  constexpr uint64_t kDefault = 20;
+  const char* const text = std::getenv("ATTUNE_KERNEL_SEED");
+  if (text == nullptr) return kDefault;
+  const auto number = parse_int(text);
+  EXPECT_TRUE(number && *number >= 0) << text;
+  return static_cast<uint64_t>(number.value_or(kDefault));
+}
 
 /// A solver that generates kernels, where it runs, and which kinds of products it computes.
 struct GeneratingSolver {
@@ -196,7 +208,7 @@ class GeneratedKernels : public testing::TestWithParam<GeneratingSolver> {
   std::unique_ptr<Backend> backend_;
   KernelCache cache_{{cache_location().path}, uint64_t{1} << 30};
   CompilePool pool_{cache_, with_built_helpers()};
-  Random random_{20};
+  Random random_{seed_wanted()};
 };
 
 TEST_P(GeneratedKernels, RandomConfigsAreRightAtRandomSizes) {
@@ -223,9 +235,11 @@ TEST_P(GeneratedKernels, RandomConfigsAreRightAtRandomSizes) {
     for (const int64_t k : {GetParam().depth_multiple, GetParam().depth_multiple + 1})
       add_tasks(problem_of(kind, first.integer("m"), first.integer("n"), k), *config);
   }
-  pool_.compile(tasks);  // On all cores; compiled() finds them in the cache.
-  int num_products = 0;
+  pool_.compile(tasks);                               // On all cores; compiled() finds them in the cache.
+  std::map<std::string, std::pair<int, int>> counts;  // Configs and products, by the kind of kernel.
   for (const auto& [kind, first, config] : all) {
+    auto& [num_configs, num_products] = counts[config.text("kernel")];
+    ++num_configs;
     // The rules must allow the config at each size; some draws find none.
     for (int size = 0, tries = 0; size < samples.sizes && tries < 100 * samples.sizes; ++tries) {
       const Problem problem = size == 0 ? first : draw(kind);
@@ -238,9 +252,9 @@ TEST_P(GeneratedKernels, RandomConfigsAreRightAtRandomSizes) {
       ++num_products;
     }
   }
-  const int num_configs = static_cast<int>(all.size());
-  std::printf("%d configs, %d products\n", num_configs, num_products);
-  EXPECT_GT(num_configs, samples.configs / 2);
+  for (const auto& [kernel, of_kind] : counts)
+    std::printf("%s: %d configs, %d products\n", kernel.c_str(), of_kind.first, of_kind.second);
+  EXPECT_GT(static_cast<int>(all.size()), samples.configs / 2);
 }
 
 /// A change of a kernel's text that makes it wrong at some sizes.

@@ -1,44 +1,32 @@
 # SPDX-License-Identifier: MIT
 """PyTorch on CUDA tensors: shapes are captured, tuned and served through attune.torch and attune.gemm_a16w16.
 
-ATTUNE_PYTHON: an interpreter that has PyTorch and the package attune (default: this one). What was measured is printed, a JSON object
-for each part of pytorch_application.py."""
+What was measured is printed, a JSON object for each part of pytorch_application.py."""
 import json
 import os
 import subprocess
-import sys
-import unittest
 from pathlib import Path
 
 import gpu_story
 import story
 
-PYTHON = os.environ.get("ATTUNE_PYTHON", sys.executable)
 BUDGET = os.environ.get("ATTUNE_TEST_BUDGET", "120s")
 SKIPPED = os.environ.get("ATTUNE_TEST_SKIP", "").split(",")  # Parts that are not run, to save time.
 TOLERANCE = 2e-2
-
-
-def missing():
-    """Why PyTorch cannot be tested here; '' if it can."""
-    probe = "import torch, attune, attune.torch\nassert torch.cuda.is_available(), 'PyTorch sees no GPU'"
-    done = subprocess.run([PYTHON, "-c", probe], capture_output=True, text=True, timeout=120)
-    return "" if done.returncode == 0 else (done.stderr.strip().splitlines() or ["it ends"])[-1]
 
 
 class PyTorchOnAGpu(gpu_story.GpuStory):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        if why := missing():
-            raise unittest.SkipTest(f"{PYTHON} has no PyTorch for a GPU with the package attune: {why}")
+        gpu_story.skip_without_pytorch()
 
     def application(self, *parts, **environment):
         """Returns what each part found; the program's lines are shown as they come."""
         kept = {name: os.environ[name] for name in ("PYTHONPATH", "ATTUNE_GPU", "ATTUNE_TEST_SKIP") if name in os.environ}
         found = {}
         with open(self.work / "errors.txt", "w+") as errors:
-            program = subprocess.Popen([PYTHON, "-B", Path(__file__).parent / "pytorch_application.py", *parts],
+            program = subprocess.Popen([gpu_story.PYTHON, "-B", Path(__file__).parent / "pytorch_application.py", *parts],
                                        env=self.environment(**kept, **environment), stdout=subprocess.PIPE, stderr=errors, text=True)
             with program:
                 for line in program.stdout:
@@ -70,7 +58,7 @@ class PyTorchOnAGpu(gpu_story.GpuStory):
     def operators(self):
         """The library of PyTorch's operators, compiled if need be."""
         kept = {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
-        made = subprocess.run([PYTHON, "-m", "attune.torch"], env=self.environment(**kept), capture_output=True, text=True, timeout=300)
+        made = subprocess.run([gpu_story.PYTHON, "-m", "attune.torch"], env=self.environment(**kept), capture_output=True, text=True, timeout=300)
         self.assertEqual(made.returncode, 0, made.stderr)
         return made.stdout.strip()
 
