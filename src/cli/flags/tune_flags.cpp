@@ -97,6 +97,7 @@ void add_search_flags(CLI::App& command, TuneOptions& options) {
                   "the cores, tuned at once, cuda:0,cuda:1 two GPUs of NVIDIA; fake:0 is the device of the tests")
       ->check(device_names_error);
   add_gpu_flags(command, options.devices.ids);
+  add_libraries_flag(command);
   command
       .add_option(
           "--threads", options.thread_limits,
