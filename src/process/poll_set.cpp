@@ -16,7 +16,8 @@
 namespace attune {
 
 PollSet::PollSet()
-    : set_(::epoll_create1(EPOLL_CLOEXEC)), timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
+    : set_(::epoll_create1(EPOLL_CLOEXEC)),
+      timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
       ready_(::eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (set_.number() < 0 || timer_.number() < 0 || ready_.number() < 0)
     fail(ErrorCode::device, "cannot wait for other processes ({}), close other programs", std::strerror(errno));

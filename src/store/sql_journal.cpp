@@ -415,7 +415,7 @@ class SqlJournal final : public Journal {
   std::shared_ptr<const JournalFile> held_;  ///< Must outlive the connection.
   SqlAccess access_;
   mutable SqlConnection connection_;
-  std::unique_ptr<Insertion> insertion_;  ///< Null before the first row. The connection must outlive it.
+  std::unique_ptr<Insertion> insertion_;          ///< Null before the first row. The connection must outlive it.
   mutable std::string_view entries_ = "entries";  ///< Table or query to select from.
   int64_t run_ = 0;                               ///< Run of the entries to come.
   mutable bool empty_ = false;                    ///< True for a reader before anything is written.

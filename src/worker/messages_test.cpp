@@ -234,7 +234,8 @@ TEST(Messages, NumbersThatDoNotFitAreRefused) {
   EXPECT_THAT(refusal_with(Reply(AdmitAnswer{}), "/time", std::string(255, '\0')), HasSubstr("has 255 bytes"));
   EXPECT_THAT(refusal_with(Reply(AdmitAnswer{}), "/time", std::string(272, '\xff')), HasSubstr("is not a number"));
   EXPECT_THAT(refusal_with(WorkerRequest(request::Drop{{0}}), "/slots/0", -1), HasSubstr("from 0 to 2^64 - 1, got -1"));
-  EXPECT_THAT(refusal_with(WorkerRequest(request::Drop{{0}}), "/slots/0", uint64_t{1} << 32), HasSubstr("got 4294967296"));
+  EXPECT_THAT(refusal_with(WorkerRequest(request::Drop{{0}}), "/slots/0", uint64_t{1} << 32),
+              HasSubstr("got 4294967296"));
   for (const double share : {0.0, -0.5, 1.5})
     EXPECT_THAT(refusal_with(WorkerRequest(request::Hello{}), "/memory_share", share), HasSubstr("a share must be"));
   EXPECT_NE(refusal_with(WorkerRequest(request::Drop{{0}}), "/slots/0", 1.5), "");

@@ -267,8 +267,7 @@ Milliseconds WorkerExecutor::longest_step(const WorkerRequest& request) const {
   if (as<request::Hello>(request)) return options_.start;
   if (problems_.all().empty()) return options_.longest;
   Milliseconds longest{0};
-  for (const auto& [id, one] : problems_.all())
-    longest = std::max(longest, one.longest_step);
+  for (const auto& [id, one] : problems_.all()) longest = std::max(longest, one.longest_step);
   return std::min(options_.longest, longest);
 }
 

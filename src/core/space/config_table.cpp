@@ -106,9 +106,8 @@ std::vector<bool> ConfigTable::fill_places(Contents& contents) {
   const auto hashes = hashes_of(contents.num_rows, contents.columns);
   contents.places.assign(std::bit_ceil(2 * contents.num_rows + 1), 0);
   const auto are_equal = [&](uint64_t row, uint64_t other) {
-    return hashes[row] == hashes[other] && std::ranges::all_of(contents.columns, [&](const auto& one) {
-             return one.codes[row] == one.codes[other];
-           });
+    return hashes[row] == hashes[other] &&
+           std::ranges::all_of(contents.columns, [&](const auto& one) { return one.codes[row] == one.codes[other]; });
   };
   std::vector<bool> is_duplicate(contents.num_rows, false);
   const uint64_t last = contents.places.size() - 1;
