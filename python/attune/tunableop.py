@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""PyTorch's TunableOp: its files as shapes to tune, and results of tables in its notation.
+"""PyTorch's TunableOp: its switches, its files as shapes to tune, and results of tables in its notation.
 
+attune.tunableop.tuning_enable()  # before PyTorch's first product
+attune.tunableop.enable()
 attune.tunableop.write_shapes(["tunableop_untuned0.csv"], "bf16_untuned_gemm.csv")    # of results files, too
 attune.tune("bf16_untuned_gemm.csv", "tuned.csv")
 attune.tunableop.write_file("tunableop_results0.csv", "tuned.csv")
@@ -24,6 +26,7 @@ from attune.errors import InvalidInputError
 _DTYPES = {"float": "fp32", "BFloat16": "bf16", "Half": "fp16"}
 _COLUMN_TYPES = {"fp32": "torch.float32", "bf16": "torch.bfloat16", "fp16": "torch.float16"}
 _TUNABLEOP_TYPES = {_COLUMN_TYPES[dtype]: name for name, dtype in _DTYPES.items()}
+_ONLINE = "ATTUNE_ONLINE_TUNING"
 _NO_EPILOGUE = {"act": "none", "alpha": "1", "beta": "0"}
 _COLUMNS = ("M", "N", "K", "bias", "dtype", "outdtype", "scaleAB", "bpreshuffle", "trans_a", "trans_b")
 
@@ -47,6 +50,37 @@ class Shape(NamedTuple):
     bias: bool
     trans_a: bool
     trans_b: bool
+
+
+def enable(on: bool = True) -> None:
+    """Has PyTorch's products served by tables, or by PyTorch alone again: attune.torch.patch() and unpatch(). Raises what they do."""
+    from attune import torch as attune_torch
+
+    if on:
+        attune_torch.patch()
+    else:
+        attune_torch.unpatch()
+
+
+def is_enabled() -> bool:
+    """Returns whether PyTorch is patched."""
+    from attune import torch as attune_torch
+
+    return attune_torch.status()["way"] != ""
+
+
+def tuning_enable(on: bool = True) -> None:
+    """Has shapes without a row tuned beside the program, or not: sets ATTUNE_ONLINE_TUNING, which a program reads at its first
+    product. A value that the user has set, such as `shared`, stays while it is on."""
+    if not on:
+        os.environ[_ONLINE] = "0"
+    elif not tuning_is_enabled():
+        os.environ[_ONLINE] = "1"
+
+
+def tuning_is_enabled() -> bool:
+    """Returns whether ATTUNE_ONLINE_TUNING, or the older HIP_ONLINE_TUNING, is on."""
+    return (os.environ.get(_ONLINE) or os.environ.get("HIP_ONLINE_TUNING") or "0") != "0"
 
 
 def read_file(filename: str | os.PathLike[str]) -> list[Result]:

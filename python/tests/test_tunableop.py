@@ -2,9 +2,13 @@
 """PyTorch's TunableOp: its files as shapes to tune, tables in its notation."""
 
 import csv
+import os
+import sys
 import tempfile
+import types
 import unittest
 from pathlib import Path
+from unittest import mock
 
 import attune
 from attune import tunableop
@@ -32,6 +36,32 @@ class TunableOp(unittest.TestCase):
         path = self.folder / name
         path.write_text(text)
         return path
+
+    def test_the_switch_of_tuning_is_the_variable(self):
+        others = {name: value for name, value in os.environ.items() if not name.endswith("ONLINE_TUNING")}
+        with mock.patch.dict(os.environ, others, clear=True):
+            self.assertFalse(tunableop.tuning_is_enabled())
+            tunableop.tuning_enable()
+            self.assertEqual(os.environ["ATTUNE_ONLINE_TUNING"], "1")
+            os.environ["ATTUNE_ONLINE_TUNING"] = "shared"
+            tunableop.tuning_enable()
+            self.assertEqual(os.environ["ATTUNE_ONLINE_TUNING"], "shared")
+            tunableop.tuning_enable(False)
+            self.assertFalse(tunableop.tuning_is_enabled())
+        with mock.patch.dict(os.environ, {**others, "HIP_ONLINE_TUNING": "1"}, clear=True):
+            self.assertTrue(tunableop.tuning_is_enabled())
+
+    def test_the_switch_of_serving_is_the_patch(self):
+        state = {"way": ""}
+        patch = types.ModuleType("attune.torch")
+        patch.patch, patch.unpatch = lambda: state.update(way="dispatcher"), lambda: state.update(way="")
+        patch.status = lambda: state
+        with mock.patch.dict(sys.modules, {"attune.torch": patch}), mock.patch.object(attune, "torch", patch, create=True):
+            self.assertFalse(tunableop.is_enabled())
+            tunableop.enable()
+            self.assertTrue(tunableop.is_enabled())
+            tunableop.enable(False)
+            self.assertFalse(tunableop.is_enabled())
 
     def test_lines_are_shapes(self):
         results = tunableop.read_file(self.file("tunableop_untuned0.csv", UNTUNED))
