@@ -129,7 +129,9 @@ typedef struct {
   uint32_t compile_mode;     ///< ATTUNE_COMPILE_...
   uint8_t lookup_only;       ///< 1: attune_choose() prepares no kernel.
   uint8_t log_hits;          ///< 1: log the first hit of each shape to standard error, one line each.
-  uint8_t online_tuning;     ///< 1: another process tunes shapes that no row, or only a predicted one, serves.
+  /// 1: another process tunes shapes that no row, or only a predicted one, serves; on a GPU it takes an unused one of
+  /// equal fingerprint. 2: on a GPU it may take the application's own.
+  uint8_t online_tuning;
   uint8_t reserved;
   /// Largest bound of a predicted match that is used (0.25 is 25 %). 0: 1; negative: no match is predicted.
   double max_regret;

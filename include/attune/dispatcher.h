@@ -63,6 +63,9 @@ struct DispatcherOptions {
   /// (docs/run_time.md, Online tuning); shapes of packed weights are excluded. Its rows
   /// state no requirement, so the two exclude each other. Default: false.
   bool online_tuning = false;
+  /// Whether online tuning may work on the dispatcher's own device where that is a GPU. If false it takes another one
+  /// of equal fingerprint that nobody uses, and is off, which is said once, as long as there is none. Default: false.
+  bool shares_device = false;
   /// Where the workspaces of kernels come from on a device with streams. Default: its memory.
   WorkspaceAllocator workspaces;
   /// If true, logs the first hit of each shape and its stand-in, a line each (ATTUNE_LOG_TUNED_CONFIG). Default: false.

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from attune import _attune, errors
+from attune import _attune, _libraries, errors
 
 PathText = str | os.PathLike[str]
 _EVERY_S = 0.1
@@ -79,7 +79,12 @@ def tune(
         arguments.append(f"--untune_file={os.fspath(untuned)}")
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         process = subprocess.Popen(
-            [attune, "tune", *arguments], stdin=subprocess.DEVNULL, stdout=out, stderr=err, process_group=0
+            [attune, "tune", *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            process_group=0,
+            env=_libraries.environment(),
         )
         last = _follow(process, _progress_files(attune) if progress else None, progress)
         results = _results(process.returncode, _text(out), _text(err))

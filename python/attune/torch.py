@@ -23,7 +23,7 @@ import torch
 from torch.autograd import forward_ad as _forward_ad
 
 from attune import errors
-from attune import _torch_build, _torch_group, _torch_library
+from attune import _libraries, _torch_build, _torch_group, _torch_library
 from attune._attune import count_product, examine_linear, product_counts, product_functions, run_product
 
 _NUMBERS = {torch.float32: 1, torch.bfloat16: 2, torch.float16: 3}  # Numbers of attune::DType.
@@ -36,7 +36,7 @@ _why = ""  # Why it was not the dispatcher.
 _why_no_cuda = ""  # Why CUDA tensors are not served.
 _was_patched = False
 _OPERATORS = "ATTUNE_TORCH_OPERATORS"  # Names the library in which the solver torch.gemm finds PyTorch's operators.
-_operators_before: str | None = None  # What the variable was before patch() set it.
+_variables: dict[str, tuple[str | None, str]] = {}  # Those that patch() set: what they were before, and what it set.
 _kernels: ctypes.CDLL | None = None
 _kernels_file = ""
 _kernels_without_cuda = ""  # Why they serve no CUDA tensors.
@@ -137,7 +137,7 @@ def _end_group() -> None:
 
 
 def unpatch() -> None:
-    """Restores PyTorch's own kernels and ATTUNE_TORCH_OPERATORS, and ends what a group agrees on. Does nothing without a
+    """Restores PyTorch's own kernels and the variables that patch() set, and ends what a group agrees on. Does nothing without a
     patch."""
     global _way, _original, _registration
     with _lock:
@@ -226,20 +226,26 @@ def _register_library() -> None:
 
 
 def _take_operators() -> None:
-    """Tuners that this process starts have PyTorch among their candidates, and rows that name it serve here."""
-    global _operators_before
-    _operators_before = os.environ.get(_OPERATORS)
-    os.environ[_OPERATORS] = _kernels_file
+    """Tuners that this process starts have PyTorch among their candidates, and rows that name it serve here. They use the
+    CUDA libraries that PyTorch has loaded."""
+    wanted = {_OPERATORS: _kernels_file}
+    libraries = _libraries.folder()
+    if libraries is not None and _libraries.VARIABLE not in os.environ:
+        wanted[_libraries.VARIABLE] = libraries
+    _variables.update({name: (os.environ.get(name), value) for name, value in wanted.items()})
+    os.environ.update(wanted)
 
 
 def _give_back_operators() -> None:
-    """Restores the user's own variable, unless the user has changed it meanwhile."""
-    if os.environ.get(_OPERATORS) != _kernels_file:
-        return
-    if _operators_before is None:
-        del os.environ[_OPERATORS]
-    else:
-        os.environ[_OPERATORS] = _operators_before
+    """Restores the user's own variables, but for those that the user has changed meanwhile."""
+    for name, (before, ours) in _variables.items():
+        if os.environ.get(name) != ours:
+            continue
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
+    _variables.clear()
 
 
 def _replace_function() -> None:

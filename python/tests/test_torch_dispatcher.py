@@ -433,6 +433,17 @@ class OnAndOff(WithKernels):
                 attune.torch.unpatch()
                 self.assertEqual(os.environ[name], "/somewhere/another.so", "what was set meanwhile stays")
 
+    def test_tuners_use_the_cuda_libraries_that_this_process_has_loaded(self):
+        name = "ATTUNE_LIBRARIES"
+        environment = {key: value for key, value in os.environ.items() if key != name}
+        with mock.patch.dict(os.environ, environment, clear=True), mock.patch("attune._libraries.folder", return_value="/wheels/lib"):
+            with attune.torch.patched("dispatcher"):
+                self.assertEqual(os.environ[name], "/wheels/lib")
+            self.assertNotIn(name, os.environ)
+            os.environ[name] = "/own"
+            with attune.torch.patched("dispatcher"):
+                self.assertEqual(os.environ[name], "/own", "the user has said it")
+
     def test_a_context_leaves_what_it_found(self):
         with attune.torch.patched():
             with attune.torch.patched():

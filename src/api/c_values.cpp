@@ -220,6 +220,7 @@ DispatcherOptions options_of(const attune_options& given) {
   options.lookup_only = wanted.lookup_only != 0;
   options.log_hits = wanted.log_hits != 0;
   options.online_tuning = wanted.online_tuning != 0;
+  options.shares_device = wanted.online_tuning > 1;
   if (!std::isfinite(wanted.max_regret))
     fail(ErrorCode::invalid_input, "max_regret must be a finite number, got {}", wanted.max_regret);
   if (wanted.max_regret != 0) options.max_regret = std::max(0.0, wanted.max_regret);

@@ -65,6 +65,14 @@ CompileMode compile_mode() {
   return CompileMode::background;
 }
 
+/// The older variable has no other word for online tuning, and means that on the application's own GPU.
+void set_online_tuning(DispatcherOptions& options) {
+  const Variable wanted{"ATTUNE_ONLINE_TUNING", "HIP_ONLINE_TUNING"};
+  const bool is_older = wanted.name != nullptr && std::string_view(wanted.name) != "ATTUNE_ONLINE_TUNING";
+  options.shares_device = is_older || wanted.value == "shared";
+  options.online_tuning = wanted.value == "shared" || is_on(wanted);
+}
+
 uint64_t max_plan_bytes() {
   const Variable wanted{"ATTUNE_MAX_PLAN_BYTES"};
   const uint64_t default_bytes = DispatcherOptions().max_plan_bytes;
@@ -78,7 +86,7 @@ DispatcherOptions options_of_environment() {
   DispatcherOptions options;
   options.compile_mode = compile_mode();
   options.max_plan_bytes = max_plan_bytes();
-  options.online_tuning = is_on({"ATTUNE_ONLINE_TUNING", "HIP_ONLINE_TUNING"});
+  set_online_tuning(options);
   options.log_hits = is_on({"ATTUNE_LOG_TUNED_CONFIG", "AITER_LOG_TUNED_CONFIG"});
   options.require = requirement_wanted();
   if (options.online_tuning && options.require != Requirement::none) {

@@ -13,6 +13,7 @@
 #include "base/line_output.h"
 #include "base/locations.h"
 #include "campaign/online/online_run.h"
+#include "campaign/online/unused_device.h"
 #include "campaign/tune_method.h"
 #include "cli/command.h"
 #include "cli/flags/arguments.h"
@@ -20,6 +21,7 @@
 #include "cli/flags/value_checks.h"
 #include "device/devices.h"
 #include "dispatch/online/online_queue.h"
+#include "dispatch/online/online_tuning.h"
 
 namespace attune {
 namespace {
@@ -28,7 +30,7 @@ namespace fs = std::filesystem;
 
 struct OnlineCommandOptions {
   OnlineMethod method;
-  bool background = false, retry = false;
+  bool background = false, retry = false, unused = false;
 };
 
 /// Detaches the process from its starter and lowers its priority. spawn() asks the kernel to kill it when the starting
@@ -57,7 +59,8 @@ void write_to_log(const fs::path& log) {
 /// Redirects the output to the log and begins it with a line of its own.
 void begin_log(const OnlineQueue& queue, const DeviceInfo& device) {
   write_to_log(queue.log());
-  print_line(stderr, fmt::format("-- {}, process {}, {}", utc_text("%Y-%m-%dT%H:%M:%SZ"), ::getpid(), device.key()));
+  print_line(stderr, fmt::format("-- {}, process {}, {}", utc_text("%Y-%m-%dT%H:%M:%SZ"), ::getpid(),
+                                 device.id + " " + device.key()));
 }
 
 int run_online(OnlineCommandOptions options) {
@@ -68,8 +71,17 @@ int run_online(OnlineCommandOptions options) {
   static_cast<void>(tuner_options(checked));  // Refuses invalid options before a folder is created.
   check_home_location();
   const DeviceInfo device = find_device(options.method.device);
-  options.method.device.ids = device.id;
-  const OnlineQueue queue(fs::absolute(home_location().path), device);
+  const fs::path state = fs::absolute(home_location().path);
+  UnusedDevice used{device, nullptr};
+  try {
+    if (options.unused) used = find_unused(device, state);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unavailable) throw;
+    print_line(stderr, error.what());
+    return OnlineTuning::kNoDevice;
+  }
+  options.method.device.ids = used.info.id;
+  const OnlineQueue queue(state, device);
   options.method.overlay = overlay_location().path;
   OnlineCalls calls;
   calls.tune = [&](const FamilySpec& family, std::span<const Problem> problems) {
@@ -78,7 +90,7 @@ int run_online(OnlineCommandOptions options) {
   calls.report = [](const std::string& line) { print_line(stderr, line); };
   if (options.background) {
     calls.is_over = [starter] { return ::getppid() != starter; };  // The starter ended without stopping this process.
-    calls.begin = [&] { begin_log(queue, device); };
+    calls.begin = [&] { begin_log(queue, used.info); };
   }
   const OnlineEnd end = empty_queue(queue, device, calls, options.retry);
   if (!end.had_turn && !options.background)
@@ -91,7 +103,9 @@ void add_online_flags(CLI::App& command, Action& chosen) {
   auto options = std::make_shared<OnlineCommandOptions>();
   add_device_flags(command, options->method.device,
                    "Device whose queued shapes are tuned: by default the first GPU, else cpu:0");
-  command.add_option("--max-trials", options->method.max_trials, "Number of candidates to try per solver; what one that is behind leaves, the others may try")
+  command
+      .add_option("--max-trials", options->method.max_trials,
+                  "Number of candidates to try per solver; what one that is behind leaves, the others may try")
       ->capture_default_str()
       ->check(positive_number_error);
   command
@@ -103,6 +117,8 @@ void add_online_flags(CLI::App& command, Action& chosen) {
                   "Seconds to wait at the start until other programs are idle; a server never is")
       ->capture_default_str()
       ->check(amount_error);
+  command.add_flag("--unused", options->unused,
+                   "Tune on another device of equal fingerprint that nobody uses; exit status 75 if there is none");
   command.add_flag("--retry", options->retry, "Also tune shapes that were given up before");
   command.add_flag("--background", options->background,
                    "Run as an application starts it: with low priority, all output in online/log.txt of the state "

@@ -73,6 +73,9 @@ struct DeviceKind {
   std::string (*visible_name)(std::string_view id) = nullptr;
   /// Address of one of list() on the PCI bus, `0000:3b:00.0`; null: they are on none. Workers run on the cores near it.
   std::string (*pci_address)(std::string_view id) = nullptr;
+  /// Who uses one of list(), as a clause: `2 processes use it`; empty: nobody. Throws unavailable where that cannot be
+  /// told. Null: programs share such devices, whatever others do.
+  std::string (*use_of)(std::string_view id) = nullptr;
   /// Whether a command without --devices works on such devices, not on the host.
   bool precedes_host = false;
 };

@@ -11,9 +11,9 @@
 
 namespace attune {
 
-BackgroundWork::BackgroundWork(const DispatcherOptions& options, PlanService& plans, Inbox& inbox, Capture* capture,
-                               DispatchLog& log)
-    : options_(options), plans_(plans), inbox_(inbox), capture_(capture), log_(log) {
+BackgroundWork::BackgroundWork(const DispatcherOptions& options, PlanService& plans, Inbox& inbox, Inbox& misses,
+                               Capture* capture, DispatchLog& log)
+    : options_(options), plans_(plans), inbox_(inbox), misses_(misses), capture_(capture), log_(log) {
   if (options.online_tuning) begin_online_tuning();
   thread_ = std::make_unique<BackgroundThread>([this] {
     run();
@@ -47,8 +47,11 @@ void BackgroundWork::begin_online_tuning() {
   if (!program.why_not.empty())
     log_.say("online tuning is off: " + program.why_not);
   else
-    online_ = std::make_unique<OnlineTuning>(
-        OnlineOptions{.program = std::move(program.path), .state = std::move(home), .device = plans_.first().info});
+    online_ =
+        std::make_unique<OnlineTuning>(OnlineOptions{.program = std::move(program.path),
+                                                     .state = std::move(home),
+                                                     .device = plans_.first().info,
+                                                     .shares_device = options_.shares_device || plans_.is_host()});
 }
 
 void BackgroundWork::run() noexcept {
@@ -64,7 +67,10 @@ void BackgroundWork::run() noexcept {
       answer_posted();
       // One shape at a time, so that new shapes, changed files and missed shapes need not wait for all.
       if (!stop_ && plans_.compile_one()) inbox_.wake();
-      if (online_) tune_missed();
+      if (online_) {
+        note_missed();
+        tune_missed();
+      }
       const auto time = std::chrono::steady_clock::now();
       if (time >= next_look) {
         next_look = time + poll_interval;
@@ -88,6 +94,21 @@ void BackgroundWork::answer_posted() {
       // A later lookup posts it again.
     }
     inbox_.done(item);
+  }
+}
+
+/// Shapes keep their slots for a second, in which their next calls post nothing and wake nobody.
+void BackgroundWork::note_missed() {
+  constexpr std::chrono::milliseconds kHeld(1000);
+  const auto now = std::chrono::steady_clock::now();
+  if (now >= next_release_) {
+    next_release_ = now + kHeld;
+    for (const Inbox::Item& item : std::exchange(noted_, {})) misses_.done(item);
+  }
+  misses_.wait(std::chrono::milliseconds(0));
+  for (const Inbox::Item& item : misses_.take()) {
+    noted_.push_back(item);
+    plans_.note_missed(item.request);
   }
 }
 

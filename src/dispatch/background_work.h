@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <vector>
 
 #include "attune/capture.h"
 #include "dispatch/inbox.h"
@@ -18,8 +19,8 @@ namespace attune {
 class BackgroundWork {
  public:
   /// Starts the thread, and online tuning if the options ask for it. The arguments must outlive this; `capture` may be
-  /// null. Throws unavailable when no thread can be started.
-  BackgroundWork(const DispatcherOptions& options, PlanService& plans, Inbox& inbox, Capture* capture,
+  /// null. `misses`: shapes that are to be tuned, not answered. Throws unavailable when no thread can be started.
+  BackgroundWork(const DispatcherOptions& options, PlanService& plans, Inbox& inbox, Inbox& misses, Capture* capture,
                  DispatchLog& log);
   /// Waits for the thread's end, except in a child of fork(), which does not have the thread.
   ~BackgroundWork();
@@ -31,15 +32,18 @@ class BackgroundWork {
   void begin_online_tuning();
   void run() noexcept;
   void answer_posted();
+  void note_missed();
   void tune_missed();
 
   const DispatcherOptions& options_;
   PlanService& plans_;
-  Inbox& inbox_;
+  Inbox &inbox_, &misses_;
   Capture* const capture_;
   DispatchLog& log_;
   std::atomic<bool> stop_{false};
   std::unique_ptr<OnlineTuning> online_;  ///< Used by the thread only. Null: online tuning is off.
+  std::vector<Inbox::Item> noted_;        ///< Misses whose slots are not free yet.
+  std::chrono::steady_clock::time_point next_release_{};
   std::unique_ptr<BackgroundThread> thread_;
 };
 

@@ -52,7 +52,7 @@ Dispatcher::State::State(DispatcherOptions wanted)
     : options(consistent(std::move(wanted))),
       plans(options, codes, inbox, log),
       capture(options.capture.empty() ? nullptr : std::make_unique<Capture>(options.capture)),
-      work(options, plans, inbox, capture.get(), log) {
+      work(options, plans, inbox, misses, capture.get(), log) {
   const auto all = notices();
   // The notices of the solver modules come first and belong to the process, so only its first dispatcher logs them.
   static std::atomic<bool> are_said{false};

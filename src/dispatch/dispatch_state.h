@@ -69,6 +69,7 @@ struct Dispatcher::State {
   const FamilyCodes codes;
   DispatchLog log;
   Inbox inbox;
+  Inbox misses;  ///< Problems without a row that require_row() leaves to others, for online tuning.
   PlanService plans;
   CallCounters counters;
   const std::unique_ptr<Capture> capture;  ///< Null: shapes are not captured.

@@ -117,6 +117,11 @@ Hit Dispatcher::State::require_row(const Key& key, void* stream) {
       if (error.code() != ErrorCode::unavailable) throw;
     }
   }
+  if (hit.row == 0 && options.online_tuning) {
+    const Key asked = short_key(key);
+    const LookupRequest request{asked, nullptr, plans.present().units};
+    misses.post(request, request.hash(codes_of(asked)));
+  }
   if (hit.row == 0 || hit.is_stand_in) hit.plan = nullptr;
   if (capture) capture_call(key, nullptr);
   return hit;

@@ -15,7 +15,9 @@
 
 #include "base/error.h"
 #include "dispatch/capture/captured_shapes.h"
+#include "formats/csv/shape_list.h"
 #include "testing/dispatcher_fixture.h"
+#include "testing/environment.h"
 
 namespace attune {
 namespace {
@@ -161,6 +163,22 @@ TEST_F(DispatcherTest, ACallerWithKernelsOfItsOwnGetsThePlansOfRowsAlone) {
     EXPECT_EQ(dispatcher().require_row(key(32, 48)).plan, nullptr) << "though an untuned plan is there";
   }
   EXPECT_EQ(dispatcher().require_row(key(0)).plan, nullptr) << "no problem has no row";
+}
+
+/// What the caller's own kernel computes is tuned beside it, without a plan that nobody would run.
+TEST_F(DispatcherTest, AShapeIsTunedOnlineThoughTheCallersOwnKernelServesIt) {
+  const TestEnvironment home("ATTUNE_HOME", folder_.path().string()), program("ATTUNE_PROGRAM", "/bin/true");
+  const auto queue = folder_.path() / "online" / "fake_0-fake-4" / "bf16_untuned_gemm.csv";
+  Dispatcher online({.device = "fake:0", .poll_interval = std::chrono::milliseconds(20), .online_tuning = true});
+  for (int i = 0; i < 4000 && !std::filesystem::exists(queue); ++i) {
+    EXPECT_EQ(online.require_row(key(32, 48)).plan, nullptr);
+    EXPECT_EQ(online.require_row(key(64, 48)).plan, nullptr);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  online.finish();
+  const ShapeList waiting = read_shapes(queue);
+  EXPECT_EQ(waiting.shapes.size(), 2u);
+  EXPECT_EQ(online.counts().plans, 0u);
 }
 
 TEST_F(DispatcherTest, AShapeIsCapturedThoughTheCallersOwnKernelServesIt) {

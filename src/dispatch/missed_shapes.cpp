@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "dispatch/online/online_tuning.h"
@@ -39,6 +40,13 @@ bool MissedShapes::note(const KeyCodes& codes, const RowIndex& rows, const Looku
                          until));
   }
   return was_missed;
+}
+
+void MissedShapes::add(const LookupRequest& request) {
+  if (added_.size() >= OnlineTuning::kMaxShapes || std::ranges::find(added_, request.key) != added_.end()) return;
+  added_.push_back(request.key);
+  missed_.push_back(request);
+  if (units_ == 0) units_ = request.units;
 }
 
 std::vector<Problem> MissedShapes::take(const FamilyCodes& codes, const LimitedDevice& tuned,

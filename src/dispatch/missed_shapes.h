@@ -22,6 +22,8 @@ class MissedShapes {
   /// plan. Returns whether the shape was ever missed.
   bool note(const KeyCodes& codes, const RowIndex& rows, const LookupRequest& request, const CachedAnswer* before,
             const CachedAnswer& served);
+  /// Collects a shape for online tuning that nothing here answers, once. O(shapes added).
+  void add(const LookupRequest& request);
   bool is_empty() const noexcept { return missed_.empty(); }
   /// The number of units under which the first shape was missed: that of the device for which shapes are tuned. 0: none
   /// was missed.
@@ -37,6 +39,7 @@ class MissedShapes {
   const DispatcherOptions& options_;
   DispatchLog& log_;
   std::vector<LookupRequest> missed_;
+  std::vector<Key> added_;  ///< By add().
   int64_t units_ = 0;
   std::atomic<uint64_t> num_shapes_{0}, num_missed_{0};
 };

@@ -261,6 +261,11 @@ bool PlanService::compile_one() {
   return true;
 }
 
+void PlanService::note_missed(const LookupRequest& request) {
+  const Lock lock(guard_);
+  missed_.add(request);
+}
+
 PlanService::Missed PlanService::take_missed() {
   const Lock lock(guard_);
   if (missed_.units() == 0) return {};

@@ -102,6 +102,8 @@ class PlanService {
     std::vector<Problem> problems;
     const DeviceInfo* device = nullptr;
   };
+  /// Adds one that no row serves, of a call that somebody else computes.
+  void note_missed(const LookupRequest& request) ATTUNE_EXCLUDES(guard_);
   /// Returns those since the last call, except those for which results of online tuning would not be used.
   Missed take_missed() ATTUNE_EXCLUDES(guard_);
 
@@ -123,6 +125,8 @@ class PlanService {
   std::vector<TableInUse> tables() ATTUNE_EXCLUDES(guard_);
   /// All counts but those of lookups. No lock.
   DispatchCounts counts() const noexcept ATTUNE_NO_THREAD_SAFETY_ANALYSIS;
+  /// Whether the device is the host. No lock.
+  bool is_host() const noexcept { return is_host_; }
   /// Whether this process is a child of the one that made the dispatcher. No lock.
   bool is_in_child() const noexcept { return guard_.is_in_child(); }
 

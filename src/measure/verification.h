@@ -67,7 +67,7 @@ class Verification {
   int64_t columns_ = 1;
   std::unique_ptr<DeviceComparison> on_device_;  ///< Null: outputs are compared on the host.
   GuardedBuffer output_;
-  OwnBuffer before_;  ///< What the first of two runs wrote; made for the first candidate.
+  OwnBuffer before_;                               ///< What the first of two runs wrote; made for the first candidate.
   std::unique_ptr<GuardedBuffer> workspace_;       ///< Workspace of the next plan.
   const GuardedBuffer* used_workspace_ = nullptr;  ///< Workspace of the plan being verified; null if it has none.
   PackedWeights* used_weights_ = nullptr;          ///< Weights of the plan being verified; null: plain.

@@ -26,7 +26,9 @@ class PollSet {
   void wait(Milliseconds timeout) const noexcept;
 
  private:
-  Descriptor set_, timer_;
+  Descriptor set_, timer_, ready_;  ///< The last is always readable; it is in the set when that is to be so at once.
+  bool is_timer_set_ = false;       ///< Whether the timer is on, or has ended.
+  bool is_ready_ = false;           ///< Whether the set is readable at once.
 };
 
 }  // namespace attune

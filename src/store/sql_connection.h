@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 // Debian's SOCI is configured with Boost, which it uses only in header templates for types that are not bound here.
@@ -50,11 +51,11 @@ class SqlConnection {
   /// a writer later.
   template <typename Action>
   void transaction(Action action) {
-    guard([&] { session_ << "BEGIN IMMEDIATE"; });
+    guard([&] { run(begin_, "BEGIN IMMEDIATE"); });
     try {
       guard([&] {
         action();
-        session_ << "COMMIT";
+        run(commit_, "COMMIT");
       });
     } catch (...) {
       try {
@@ -72,6 +73,11 @@ class SqlConnection {
   [[noreturn]] void fail_damaged() const;
 
  private:
+  /// Runs a statement without parameters that is compiled at its first use: a run has thousands of transactions.
+  void run(std::optional<soci::statement>& statement, const char* text) {
+    if (!statement) statement.emplace((session_.prepare << text));
+    statement->execute(true);
+  }
   sqlite_api::sqlite3* raw() { return static_cast<soci::sqlite3_session_backend*>(session_.get_backend())->conn_; }
   /// SQLite's primary error code.
   int code_of(const soci::soci_error& error);
@@ -81,6 +87,7 @@ class SqlConnection {
 
   std::filesystem::path file_;
   soci::session session_;
+  std::optional<soci::statement> begin_, commit_;  ///< The session must outlive them.
 };
 
 }  // namespace attune

@@ -320,22 +320,35 @@ class SqlJournal final : public Journal {
     return counts;
   }
 
-  void insert(const std::vector<SqlRow>& rows) {
-    SqlRow row = rows.front();
-    soci::statement statement =
-        (connection_.session().prepare
-             << "INSERT INTO entries (at_ms, run, kind, problem, device, fingerprint, measured, searched, solver,"
-                " candidate, stage, status, payload)"
-                " VALUES (:t, :r, :k, :p, :d, :f, :m, :s, :o, :c, :g, :u, :j)",
-         soci::use(row.at_ms), soci::use(row.run), soci::use(row.kind), soci::use(row.heading.problem),
-         soci::use(row.heading.device), soci::use(row.heading.fingerprint), soci::use(row.measured),
-         soci::use(row.searched), soci::use(row.heading.solver), soci::use(row.heading.candidate),
-         soci::use(row.heading.stage), soci::use(row.heading.status), soci::use(row.payload));
-    for (const SqlRow& one : rows) {
-      row = one;
-      row.at_ms = unix_ms();
-      row.run = run_;
-      statement.execute(true);
+  /// The statement that writes a row, compiled once: a run writes thousands, one at a time, while its device waits.
+  struct Insertion {
+    Insertion(soci::session& session, SqlRow first)
+        : row(std::move(first)),
+          statement((session.prepare
+                         << "INSERT INTO entries (at_ms, run, kind, problem, device, fingerprint, measured, searched,"
+                            " solver, candidate, stage, status, payload)"
+                            " VALUES (:t, :r, :k, :p, :d, :f, :m, :s, :o, :c, :g, :u, :j)",
+                     soci::use(row.at_ms), soci::use(row.run), soci::use(row.kind), soci::use(row.heading.problem),
+                     soci::use(row.heading.device), soci::use(row.heading.fingerprint), soci::use(row.measured),
+                     soci::use(row.searched), soci::use(row.heading.solver), soci::use(row.heading.candidate),
+                     soci::use(row.heading.stage), soci::use(row.heading.status), soci::use(row.payload))) {}
+
+    SqlRow row;  ///< The statement reads it.
+    soci::statement statement;
+  };
+
+  void insert(std::vector<SqlRow>& rows) {
+    try {
+      if (!insertion_) insertion_ = std::make_unique<Insertion>(connection_.session(), rows.front());
+      for (SqlRow& one : rows) {
+        one.at_ms = unix_ms();
+        one.run = run_;
+        insertion_->row = one;
+        insertion_->statement.execute(true);
+      }
+    } catch (...) {
+      insertion_.reset();  // No row is written with what an error left behind.
+      throw;
     }
   }
 
@@ -402,6 +415,7 @@ class SqlJournal final : public Journal {
   std::shared_ptr<const JournalFile> held_;  ///< Must outlive the connection.
   SqlAccess access_;
   mutable SqlConnection connection_;
+  std::unique_ptr<Insertion> insertion_;          ///< Null before the first row. The connection must outlive it.
   mutable std::string_view entries_ = "entries";  ///< Table or query to select from.
   int64_t run_ = 0;                               ///< Run of the entries to come.
   mutable bool empty_ = false;                    ///< True for a reader before anything is written.

@@ -210,9 +210,8 @@ const Versions* CandidateSource::versions_of(const std::string& solver) const {
 
 bool CandidateSource::exhausted() const {
   ATTUNE_CHECK(has_begun_, "the search of {} has not begun", problem_.key());
-  return num_left_ == 0 || std::all_of(searches_.begin(), searches_.end(), [](const SolverSearch& search) {
-           return search.strategy->exhausted();
-         });
+  return num_left_ == 0 || std::all_of(searches_.begin(), searches_.end(),
+                                       [](const SolverSearch& search) { return search.strategy->exhausted(); });
 }
 
 }  // namespace attune

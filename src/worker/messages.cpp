@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -15,6 +16,9 @@ namespace attune {
 namespace {
 
 using nlohmann::json;
+
+template <typename Number>
+using Of = std::numeric_limits<Number>;
 
 constexpr std::array kErrorCodes = {
     ErrorCode::invalid_input, ErrorCode::not_found, ErrorCode::unavailable, ErrorCode::io,
@@ -139,6 +143,27 @@ std::vector<Sample> samples_from(const json& value) {
   });
 }
 
+/// Codes that name one of so many values, or none. Both sides know the number, so each code takes the bytes it needs.
+template <typename Code>
+std::string packed_as(const std::vector<uint32_t>& codes) {
+  std::string bytes;
+  bytes.reserve(codes.size() * sizeof(Code));
+  for (const uint32_t code : codes) append(bytes, static_cast<Code>(code));
+  return bytes;
+}
+json packed_codes(const std::vector<uint32_t>& codes, size_t num_values) {
+  if (num_values <= Of<uint8_t>::max()) return packed_as<uint8_t>(codes);
+  return num_values <= Of<uint16_t>::max() ? packed_as<uint16_t>(codes) : packed_as<uint32_t>(codes);
+}
+template <typename Code>
+std::vector<uint32_t> codes_as(const json& value) {
+  return unpacked(value, sizeof(Code), [](std::string_view& bytes) { return uint32_t{taken<Code>(bytes)}; });
+}
+std::vector<uint32_t> codes_from(const json& value, size_t num_values) {
+  if (num_values <= Of<uint8_t>::max()) return codes_as<uint8_t>(value);
+  return num_values <= Of<uint16_t>::max() ? codes_as<uint16_t>(value) : codes_as<uint32_t>(value);
+}
+
 /// A library's list of configs has a million codes. Other spaces are their JSON text, parsed into a value, so that its
 /// nesting is bounded with the rest.
 json json_of(const SearchSpace& space) {
@@ -148,10 +173,9 @@ json json_of(const SearchSpace& space) {
     json values = json::array();
     for (const Value& one : column.values)
       values.push_back(std::visit([](const auto& held) { return json(held); }, one));
-    std::string codes;
-    codes.reserve(column.codes.size() * sizeof(uint32_t));
-    for (const uint32_t code : column.codes) append(codes, code);
-    columns.push_back({{"name", column.name}, {"values", std::move(values)}, {"codes", std::move(codes)}});
+    columns.push_back({{"name", column.name},
+                       {"values", std::move(values)},
+                       {"codes", packed_codes(column.codes, column.values.size())}});
   }
   return {{"rows", space.table().size()}, {"columns", std::move(columns)}};
 }
@@ -162,8 +186,7 @@ SearchSpace space_from(const json& value) {
     ConfigTable::Column column{.name = text_from(one.at("name")), .values = {}, .codes = {}};
     for (const json& held : one.at("values"))
       column.values.push_back(held.is_string() ? Value(text_from(held)) : Value(int64_from(held)));
-    column.codes =
-        unpacked(one.at("codes"), sizeof(uint32_t), [](std::string_view& bytes) { return taken<uint32_t>(bytes); });
+    column.codes = codes_from(one.at("codes"), column.values.size());
     columns.push_back(std::move(column));
   }
   return SearchSpace::listed(ConfigTable(uint64_from(value.at("rows")), std::move(columns)));
@@ -278,7 +301,7 @@ json json_of(const request::Close& close) { return {{"type", "close"}, {"id", cl
 json json_of(const request::Admit& admit) {
   return {{"type", "admit"}, {"id", admit.id}, {"slot", admit.slot}, {"admission", json_of(admit.admission)}};
 }
-json json_of(const request::Drop& drop) { return {{"type", "drop"}, {"slot", drop.slot}}; }
+json json_of(const request::Drop& drop) { return {{"type", "drop"}, {"slots", drop.slots}}; }
 json json_of(const request::Sample& sample) { return {{"type", "sample"}, {"schedule", packed(sample.schedule)}}; }
 
 json json_of(const reply::Ready& ready) {
@@ -340,7 +363,7 @@ WorkerRequest request_of(const json& value) {
     return request::Admit{uint32_from(value.at("id")), uint32_from(value.at("slot")),
                           admission_from(value.at("admission"))};
   }
-  if (type == "drop") return request::Drop{uint32_from(value.at("slot"))};
+  if (type == "drop") return request::Drop{list_from(value.at("slots"), uint32_from)};
   if (type == "sample") return request::Sample{turns_from(value.at("schedule"))};
   fail(ErrorCode::invalid_input, "unknown type of request: '{}'", shown(type));
 }

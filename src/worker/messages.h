@@ -28,7 +28,7 @@ struct Close {
   bool operator==(const Close&) const = default;
 };
 struct Drop {
-  Slot slot = 0;
+  std::vector<Slot> slots;
   bool operator==(const Drop&) const = default;
 };
 }  // namespace request

@@ -40,7 +40,7 @@ std::string whole_message(unsigned which) {
           WorkerRequest(request::Admit{1, 2, {candidate, {binary}, true, true, {Milliseconds(5), Milliseconds(6)}}}));
     }
     case 4:
-      return to_payload(WorkerRequest(request::Drop{1}));
+      return to_payload(WorkerRequest(request::Drop{{1, 2}}));
     case 5:
       return to_payload(WorkerRequest(request::Sample{{{1, 2, 3, Milliseconds(4)}, {5, 6, 7, Milliseconds(8)}}}));
     case 6: {

@@ -105,7 +105,7 @@ std::vector<WorkerRequest> requests() {
           request::Admit{},
           request::Admit{~0u, 5, admission()},
           request::Drop{},
-          request::Drop{~0u},
+          request::Drop{{~0u, 0, 7}},
           request::Sample{},
           request::Sample{turns()}};
 }
@@ -233,12 +233,13 @@ TEST(Messages, NumbersThatDoNotFitAreRefused) {
   EXPECT_THAT(refusal_with(Reply(SampleAnswer{}), "/samples", "x"), HasSubstr("items of 13 bytes"));
   EXPECT_THAT(refusal_with(Reply(AdmitAnswer{}), "/time", std::string(255, '\0')), HasSubstr("has 255 bytes"));
   EXPECT_THAT(refusal_with(Reply(AdmitAnswer{}), "/time", std::string(272, '\xff')), HasSubstr("is not a number"));
-  EXPECT_THAT(refusal_with(WorkerRequest(request::Drop{}), "/slot", -1), HasSubstr("from 0 to 2^64 - 1, got -1"));
-  EXPECT_THAT(refusal_with(WorkerRequest(request::Drop{}), "/slot", uint64_t{1} << 32), HasSubstr("got 4294967296"));
+  EXPECT_THAT(refusal_with(WorkerRequest(request::Drop{{0}}), "/slots/0", -1), HasSubstr("from 0 to 2^64 - 1, got -1"));
+  EXPECT_THAT(refusal_with(WorkerRequest(request::Drop{{0}}), "/slots/0", uint64_t{1} << 32),
+              HasSubstr("got 4294967296"));
   for (const double share : {0.0, -0.5, 1.5})
     EXPECT_THAT(refusal_with(WorkerRequest(request::Hello{}), "/memory_share", share), HasSubstr("a share must be"));
-  EXPECT_NE(refusal_with(WorkerRequest(request::Drop{}), "/slot", 1.5), "");
-  EXPECT_NE(refusal_with(WorkerRequest(request::Drop{}), "/slot", true), "");
+  EXPECT_NE(refusal_with(WorkerRequest(request::Drop{{0}}), "/slots/0", 1.5), "");
+  EXPECT_NE(refusal_with(WorkerRequest(request::Drop{}), "/slots", true), "");
   const WorkerRequest admit = request::Admit{1, 2, admission()};
   EXPECT_THAT(refusal_with(admit, "/admission/run_ms", Of<int64_t>::max()), HasSubstr("a limit"));
   const Reply ready = reply::Ready{device(), ""};
@@ -249,6 +250,20 @@ TEST(Messages, NumbersThatDoNotFitAreRefused) {
   EXPECT_NE(refusal_with(ready, "/device/peak_gflops", json::array()), "");
   // -1 - 0xffff'ffff'ffff'ffff, which wraps to 0 in 64 bits.
   EXPECT_THAT(request_refusal("\xa1\x64slot\x3b\xff\xff\xff\xff\xff\xff\xff\xff"), HasSubstr("below -2^63"));
+}
+
+TEST(Messages, AListOfConfigsArrivesWhateverTheNumberOfItsValues) {
+  for (const uint32_t num_values : {255u, 256u, 65535u, 65536u}) {
+    ConfigTable::Column column{.name = "tile", .values = {}, .codes = {}};
+    for (uint32_t value = 0; value < num_values; ++value) {
+      column.values.emplace_back(int64_t{value});
+      column.codes.push_back(value + 1);
+    }
+    const auto space = SearchSpace::listed(ConfigTable(num_values, {column}));
+    const Reply sent = OpenAnswer{1, "", false, {contender("listed", space)}};
+    const Reply came = answer_from(to_payload(sent));
+    EXPECT_TRUE(std::get<OpenAnswer>(came).contenders.at(0).space == space) << num_values;
+  }
 }
 
 TEST(Messages, WordsThatAreNotKnownAreRefusedAndShownHarmless) {

@@ -25,6 +25,7 @@ class OpenProblems {
       return {opened.id, opened.problem, opened.protocol, std::move(candidates)};
     }
     std::map<Slot, Admission> slots;  ///< How each admitted candidate is restored: not verified again.
+    Milliseconds longest_step{0};     ///< Limit of a step without one of its own, see step_limit().
   };
 
   const std::map<ProblemId, OpenProblem>& all() const noexcept { return open_; }
@@ -36,7 +37,7 @@ class OpenProblems {
     return std::nullopt;
   }
 
-  void open(const request::Open& open) { open_[open.id] = {open, {}}; }
+  void open(const request::Open& open, Milliseconds longest_step = {}) { open_[open.id] = {open, {}, longest_step}; }
   /// Requires: the problem is open.
   void admit(const request::Admit& admit, const AdmitAnswer& admitted) {
     Admission again = admit.admission;

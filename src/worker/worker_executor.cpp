@@ -85,7 +85,13 @@ void WorkerExecutor::close(ProblemId id) {
 void WorkerExecutor::drop(Slot slot) {
   ATTUNE_CHECK(!is_outstanding(), "slot {} is dropped while a request is outstanding", slot);
   if (!worker_ || !problems_.home_of(slot)) return problems_.drop(slot);
-  requests_.push_back(request::Drop{slot});
+  // A round of the race drops many, so all that wait for the worker go in one request.
+  const bool is_first_sent = asked_ && requests_.size() == 1;
+  auto* const waiting = requests_.empty() || is_first_sent ? nullptr : std::get_if<request::Drop>(&requests_.back());
+  if (waiting != nullptr)
+    waiting->slots.push_back(slot);
+  else
+    requests_.push_back(request::Drop{{slot}});
   poll_set_.wake_in(Milliseconds(0));
 }
 
@@ -196,9 +202,12 @@ void WorkerExecutor::ask(const WorkerRequest& request) {
   worker_->ask(limited, longest_step(request));
 }
 
-/// The next request starts a fresh worker.
+/// The next request starts a fresh worker. A process that used a GPU takes a tenth of a second to end, which is time of
+/// the change of workers.
 void WorkerExecutor::replace() {
+  const auto began = Clock::now();
   set_worker(nullptr);
+  time_[Activity::start].wall_s += seconds_between(began, Clock::now());
   isolated_problem_.reset();
   ++epoch_;
 }
@@ -258,8 +267,7 @@ Milliseconds WorkerExecutor::longest_step(const WorkerRequest& request) const {
   if (as<request::Hello>(request)) return options_.start;
   if (problems_.all().empty()) return options_.longest;
   Milliseconds longest{0};
-  for (const auto& [id, one] : problems_.all())
-    longest = std::max(longest, step_limit(one.opened.problem, one.opened.protocol, device_));
+  for (const auto& [id, one] : problems_.all()) longest = std::max(longest, one.longest_step);
   return std::min(options_.longest, longest);
 }
 
@@ -441,7 +449,7 @@ bool WorkerExecutor::settle_opened(const request::Open& open, OpenAnswer& opened
       return false;
     }
   }
-  if (is_open) problems_.open(open);
+  if (is_open) problems_.open(open, step_limit(open.problem, open.protocol, device_));
   answer_ = std::move(opened);
   return true;
 }
@@ -483,7 +491,9 @@ bool WorkerExecutor::handle_death(const WorkerRequest& request, const Death& dea
 /// Ensures that a closed problem or dropped slot is not restored.
 void WorkerExecutor::forget(const WorkerRequest& request) {
   if (const auto* close = as<request::Close>(request)) problems_.close(close->id);
-  if (const auto* drop = as<request::Drop>(request)) problems_.drop(drop->slot);
+  if (const auto* drop = as<request::Drop>(request)) {
+    for (const Slot slot : drop->slots) problems_.drop(slot);
+  }
 }
 
 }  // namespace attune

@@ -89,7 +89,7 @@ class Worker {
     return reply::Completion{};
   }
   Reply handle(const request::Drop& drop) {
-    executor().drop(drop.slot);
+    for (const Slot slot : drop.slots) executor().drop(slot);
     return reply::Completion{};
   }
 

@@ -91,6 +91,7 @@ void WorkerProcess::ask(const WorkerRequest& request, Milliseconds longest) {
   channel_.send({++number_, to_payload(request)});
   page_.clear();
   asked_ = Clock::now();
+  channel_.write();
   poll_interval_ = std::clamp(shortest_limit(request) / 4, kMinPollInterval, kMaxPollInterval);
   watch();
 }
@@ -103,6 +104,8 @@ std::optional<WorkerProcess::Event> WorkerProcess::take() {
     poll_set_.forget(channel_.descriptor());
     poll_set_.forget(child_.descriptor());
     poll_set_.wake_in(std::nullopt);
+    was_sending_.reset();
+    wakes_at_.reset();
   }
   return event;
 }
@@ -110,10 +113,17 @@ std::optional<WorkerProcess::Event> WorkerProcess::take() {
 /// Makes the poll set readable when take() has something to do: an answer, the worker's end, space for what is unsent,
 /// a deadline.
 void WorkerProcess::watch() {
-  poll_set_.watch(channel_.descriptor(), channel_.is_sending());
-  poll_set_.watch(child_.descriptor());
+  if (const bool is_sending = channel_.is_sending(); was_sending_ != is_sending) {
+    if (!was_sending_) poll_set_.watch(child_.descriptor());
+    poll_set_.watch(channel_.descriptor(), is_sending);
+    was_sending_ = is_sending;
+  }
   const auto now = Clock::now();
-  poll_set_.wake_in(std::min(deadline(page_.read()), now + poll_interval_) - now);
+  const auto due = std::min(deadline(page_.read()), now + poll_interval_);
+  // One that is due earlier only looks at the page earlier.
+  if (wakes_at_ && *wakes_at_ > now && *wakes_at_ <= due) return;
+  wakes_at_ = due;
+  poll_set_.wake_in(due - now);
 }
 
 /// Looks at the deadline last: an answer that came in time counts, however late this is called.

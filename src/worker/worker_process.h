@@ -78,7 +78,10 @@ class WorkerProcess {
   uint64_t number_ = 0;
   Clock::time_point asked_;
   Milliseconds longest_{0};
-  Milliseconds poll_interval_{0};  ///< Time between two reads of the page during a request.
+  Milliseconds poll_interval_{0};    ///< Time between two reads of the page during a request.
+  std::optional<bool> was_sending_;  ///< Whether the channel is watched for space, too; nothing: it is not watched.
+  std::optional<Clock::time_point>
+      wakes_at_;  ///< When the poll set is readable at the latest; nothing: its timer is off.
 };
 
 }  // namespace attune

@@ -83,6 +83,11 @@ class Queue(Online):
         self.assertEqual((self.online / "bf16_untuned_gemm.csv.bad").read_text(), '"torn')
         self.assertFalse(self.list.exists())
 
+    def test_a_kind_whose_devices_programs_share_has_no_unused_ones(self):
+        self.queue(ONE)
+        self.attune(*ONLINE, "--unused")
+        self.assertEqual(self.tuned(), [(1, 32)])
+
     def test_other_devices_have_queues_of_their_own(self):
         self.queue(ONE)
         other = self.home / "online" / "fake_0-fake-8"

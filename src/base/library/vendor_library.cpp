@@ -5,10 +5,14 @@
 #include <fmt/format.h>
 #include <link.h>
 
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/library/library_file.h"
+#include "base/text.h"
+#include "base/variable.h"
 
 namespace attune {
 namespace {
@@ -46,16 +50,40 @@ OpenResult opened(const char* file, const Description& description) {
           true};
 }
 
+/// Those of ATTUNE_LIBRARIES that have a file of one of these names.
+std::vector<std::string> files_in_stated_folders(std::span<const char* const> files) {
+  std::vector<std::string> found;
+  const char* const folders = variable_or_null("ATTUNE_LIBRARIES");
+  if (folders == nullptr) return found;
+  for (const std::string_view folder : split(folders, ':')) {
+    if (!folder.starts_with('/')) continue;
+    for (const char* file : files) {
+      const std::filesystem::path path = std::filesystem::path(folder) / file;
+      std::error_code error;
+      if (std::string_view(file).find('/') == std::string_view::npos && std::filesystem::exists(path, error))
+        found.push_back(path.string());
+    }
+  }
+  return found;
+}
+
 OpenResult first_of(std::span<const char* const> files, const Description& description, LibraryChoice choice) {
   for (const char* file : files) {
     if (choice == LibraryChoice::listed) break;
     if (void* const handle = loaded(file, description)) return {handle};
   }
   OpenResult refused;
-  for (const char* file : files) {
+  const auto is_open = [&](const char* file) {
     OpenResult one = opened(file, description);
-    if (one.handle != nullptr) return one;
-    if (refused.reason.empty() || (one.is_there && !refused.is_there)) refused = std::move(one);
+    const bool has_handle = one.handle != nullptr;
+    if (has_handle || refused.reason.empty() || (one.is_there && !refused.is_there)) refused = std::move(one);
+    return has_handle;
+  };
+  for (const std::string& file : files_in_stated_folders(files)) {
+    if (is_open(file.c_str())) return refused;
+  }
+  for (const char* file : files) {
+    if (is_open(file)) return refused;
   }
   return refused;
 }

@@ -27,7 +27,8 @@ class VendorLibrary {
   };
 
   /// Opens the first of `files` (names that the loader looks up, or paths) that can be opened; with
-  /// LibraryChoice::loaded one that the process has loaded comes before. A file that is cut off, and another library of
+  /// LibraryChoice::loaded one that the process has loaded comes before, and then those of the names that are in the
+  /// folders (absolute, joined by colons) of ATTUNE_LIBRARIES. A file that is cut off, and another library of
   /// that name, cannot be opened. Throws unavailable with the reason for the first file that is there, or the first.
   static VendorLibrary open(const Description& description, std::span<const char* const> files,
                             LibraryChoice choice = LibraryChoice::loaded);

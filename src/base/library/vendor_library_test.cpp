@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "testing/environment.h"
 #include "testing/test_files.h"
 
 namespace attune {
@@ -106,6 +107,20 @@ TEST_F(CopiedLibraries, AnotherLibraryOfItsNameIsNotIt) {
   EXPECT_EQ(message_of([&] { VendorLibrary::find(kOther, files); }), expected);
   ASSERT_NE(::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL), nullptr);
   EXPECT_EQ(message_of([&] { VendorLibrary::find(kOther, files); }), expected) << "loaded by another";
+}
+
+TEST_F(CopiedLibraries, FoldersThatAVariableStatesComeBeforeTheLoaders) {
+  const std::string file = copied("libm.so.6");
+  const TestEnvironment folders("ATTUNE_LIBRARIES", "relative:/no/such/folder:" + folder_.path().string());
+  EXPECT_EQ(VendorLibrary::open(kDescription, kMathematics, LibraryChoice::listed).file(), file);
+  std::filesystem::remove(file);
+  EXPECT_NE(VendorLibrary::open(kDescription, kMathematics, LibraryChoice::listed).file(), file) << "it is gone";
+}
+
+TEST_F(CopiedLibraries, AFileInAStatedFolderThatCannotBeOpenedIsPassedOverAndNamed) {
+  const std::string file = cut("libattune_none.so.2");
+  const TestEnvironment folders("ATTUNE_LIBRARIES", folder_.path().string());
+  EXPECT_NE(message_of([&] { VendorLibrary::find(kDescription, kMissing); }).find(file), std::string::npos);
 }
 
 }  // namespace

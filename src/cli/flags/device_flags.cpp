@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/variable.h"
+#include "campaign/devices/python_libraries.h"
 #include "cli/flags/arguments.h"
 #include "cli/flags/value_checks.h"
 #include "device/device_kind.h"
@@ -21,6 +22,16 @@ void add_device_flags(CLI::App& command, DeviceChoice& devices, const std::strin
           "Number of threads on a host, which is the cu_num of its rows; default: the least of the cores, the CPU "
           "quota, ATTUNE_THREADS and OMP_NUM_THREADS")
       ->check(positive_number_error);
+  add_libraries_flag(command);
+}
+
+void add_libraries_flag(CLI::App& command) {
+  command
+      .add_option_function<std::string>(
+          "--libraries-of", use_libraries_of,
+          "Python program, such as python3, whose PyTorch brings the CUDA libraries to tune with: rows of another "
+          "version of a library do not serve where that PyTorch runs")
+      ->type_name("PYTHON");
 }
 
 void add_device_info_flag(CLI::App& command, std::string& file) {

@@ -14,6 +14,9 @@ inline constexpr const char* kOneDeviceHelp = "Device, such as cpu:0; default: t
 /// Adds --devices and --threads. `help`: text of --devices.
 void add_device_flags(CLI::App& command, DeviceChoice& devices, const std::string& help = kOneDeviceHelp);
 
+/// Adds --libraries-of, which acts when the command line is parsed. add_device_flags() has it.
+void add_libraries_flag(CLI::App& command);
+
 /// Adds --device-info, a file that describes a device which need not be here (docs/formats/device_info.md).
 void add_device_info_flag(CLI::App& command, std::string& file);
 

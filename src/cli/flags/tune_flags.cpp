@@ -97,6 +97,7 @@ void add_search_flags(CLI::App& command, TuneOptions& options) {
                   "the cores, tuned at once, cuda:0,cuda:1 two GPUs of NVIDIA; fake:0 is the device of the tests")
       ->check(device_names_error);
   add_gpu_flags(command, options.devices.ids);
+  add_libraries_flag(command);
   command
       .add_option(
           "--threads", options.thread_limits,
@@ -126,7 +127,9 @@ void add_search_flags(CLI::App& command, TuneOptions& options) {
   command.add_option("--budget", options.budget,
                      "Time limit of the whole run, such as 30s, 10m or 2h; shapes that do not fit are reported");
   command.add_option("--timeout", options.timeout, "Time limit for one shape; a shape that takes longer is skipped");
-  command.add_option("--max-trials", options.max_trials, "Number of candidates to try per solver; what one that is behind leaves, the others may try")
+  command
+      .add_option("--max-trials", options.max_trials,
+                  "Number of candidates to try per solver; what one that is behind leaves, the others may try")
       ->capture_default_str()
       ->check(positive_number_error);
   command.add_option("--warmup", options.warmup, "Untimed rounds of --search exhaustive")

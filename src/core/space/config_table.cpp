@@ -2,6 +2,7 @@
 #include "core/space/config_table.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <set>
 
@@ -85,7 +86,7 @@ ConfigTable::ConfigTable(uint64_t num_rows, std::vector<Column> columns) {
   contents->num_rows = columns.empty() ? std::min<uint64_t>(num_rows, 1) : num_rows;
   contents->columns = std::move(columns);
   sort_columns(*contents);
-  remove_duplicates(*contents);
+  index_rows(*contents);
   contents_ = std::move(contents);
 }
 
@@ -100,36 +101,40 @@ void ConfigTable::sort_columns(Contents& contents) {
   if (columns.empty()) contents.num_rows = std::min<uint64_t>(contents.num_rows, 1);
 }
 
-void ConfigTable::remove_duplicates(Contents& contents) {
+/// Enters each row once; returns which rows are there already.
+std::vector<bool> ConfigTable::fill_places(Contents& contents) {
   const auto hashes = hashes_of(contents.num_rows, contents.columns);
-  auto& order = contents.rows_by_hash;
-  for (uint64_t row = 0; row < contents.num_rows; ++row) order.emplace_back(hashes[row], row);
-  std::ranges::sort(order);
+  contents.places.assign(std::bit_ceil(2 * contents.num_rows + 1), 0);
   const auto are_equal = [&](uint64_t row, uint64_t other) {
-    return std::ranges::all_of(contents.columns, [&](const auto& one) { return one.codes[row] == one.codes[other]; });
+    return hashes[row] == hashes[other] &&
+           std::ranges::all_of(contents.columns, [&](const auto& one) { return one.codes[row] == one.codes[other]; });
   };
   std::vector<bool> is_duplicate(contents.num_rows, false);
-  bool has_duplicates = false;
-  for (size_t i = 1; i < order.size(); ++i) {
-    for (size_t j = i; j-- > 0 && order[j].first == order[i].first;) {
-      if (is_duplicate[order[j].second] || !are_equal(order[i].second, order[j].second)) continue;
-      has_duplicates = is_duplicate[order[i].second] = true;
-      break;
-    }
+  const uint64_t last = contents.places.size() - 1;
+  for (uint64_t row = 0; row < contents.num_rows; ++row) {
+    uint64_t at = hashes[row] & last;
+    while (contents.places[at] != 0 && !are_equal(row, contents.places[at] - 1)) at = (at + 1) & last;
+    if (contents.places[at] == 0)
+      contents.places[at] = row + 1;
+    else
+      is_duplicate[row] = true;
   }
-  if (!has_duplicates) return;
-  std::vector<uint64_t> place(contents.num_rows);
+  return is_duplicate;
+}
+
+/// Removes duplicates and makes the table by which rows are found.
+void ConfigTable::index_rows(Contents& contents) {
+  const std::vector<bool> is_duplicate = fill_places(contents);
+  if (std::ranges::find(is_duplicate, true) == is_duplicate.end()) return;
   uint64_t num_left = 0;
   for (uint64_t row = 0; row < contents.num_rows; ++row) {
-    place[row] = num_left;
     if (is_duplicate[row]) continue;
     for (Column& column : contents.columns) column.codes[num_left] = column.codes[row];
     ++num_left;
   }
   for (Column& column : contents.columns) column.codes.resize(num_left);
   contents.num_rows = num_left;
-  std::erase_if(order, [&](const auto& one) { return is_duplicate[one.second]; });
-  for (auto& [hash, row] : order) row = place[row];
+  fill_places(contents);
 }
 
 Config ConfigTable::at(uint64_t row) const {
@@ -156,11 +161,13 @@ std::optional<uint64_t> ConfigTable::find(const Config& config) const {
     hash = hash_with(hash, code);
   }
   if (num_known != config.values().size()) return std::nullopt;
-  for (auto found = std::ranges::lower_bound(contents_->rows_by_hash, std::pair(hash, uint64_t{0}));
-       found != contents_->rows_by_hash.end() && found->first == hash; ++found) {
+  const auto& places = contents_->places;
+  const uint64_t last = places.size() - 1;
+  for (uint64_t at = hash & last; !places.empty() && places[at] != 0; at = (at + 1) & last) {
+    const uint64_t row = places[at] - 1;
     bool is_equal = true;
-    for (size_t i = 0; i < codes.size(); ++i) is_equal &= contents_->columns[i].codes[found->second] == codes[i];
-    if (is_equal) return found->second;
+    for (size_t i = 0; is_equal && i < codes.size(); ++i) is_equal = contents_->columns[i].codes[row] == codes[i];
+    if (is_equal) return row;
   }
   return std::nullopt;
 }

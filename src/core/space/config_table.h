@@ -28,8 +28,7 @@ class ConfigTable {
   ConfigTable() = default;
   explicit ConfigTable(std::span<const Config> rows);
   /// Duplicate rows are kept once, at their first place. Throws invalid_input for a column whose length is not
-  /// `num_rows`, for a repeated name or value, for a code without value, and like Config. O(rows × columns), and a
-  /// sort.
+  /// `num_rows`, for a repeated name or value, for a code without value, and like Config. O(rows × columns).
   ConfigTable(uint64_t num_rows, std::vector<Column> columns);
 
   uint64_t size() const noexcept { return contents_->num_rows; }
@@ -48,10 +47,13 @@ class ConfigTable {
   struct Contents {
     uint64_t num_rows = 0;
     std::vector<Column> columns;
-    std::vector<std::pair<uint64_t, uint64_t>> rows_by_hash;  ///< Hash of a row's codes, and the row; ascending.
+    /// A hash table of the rows: each at the first free place from its hash on, plus 1; 0: the place is free. At least
+    /// half of the places are.
+    std::vector<uint64_t> places;
   };
   static void sort_columns(Contents& contents);
-  static void remove_duplicates(Contents& contents);
+  static void index_rows(Contents& contents);
+  static std::vector<bool> fill_places(Contents& contents);
   std::shared_ptr<const Contents> contents_ = std::make_shared<const Contents>();
 };
 

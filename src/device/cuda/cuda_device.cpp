@@ -106,6 +106,7 @@ void register_cuda_devices(std::vector<DeviceKind>& kinds) {
                    .visibility_variable = "CUDA_VISIBLE_DEVICES",
                    .visible_name = cuda_visible_name,
                    .pci_address = cuda_pci_address,
+                   .use_of = cuda_use,
                    .precedes_host = true});
 }
 

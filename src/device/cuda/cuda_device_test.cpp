@@ -36,6 +36,14 @@ TEST(Nvml, NamesWhatHoldsTheClockDown) {
 
 TEST(Nvml, ADeviceThatIsNotHereIsUnknown) { EXPECT_NE(cuda_clock_state("cuda:99").unknown, ""); }
 
+TEST(Nvml, AGpuIsUnusedWithoutProcessesAndWithoutMemoryInUse) {
+  constexpr uint64_t kMiB = uint64_t{1} << 20;
+  EXPECT_EQ(gpu_use(0, 4 * kMiB), "") << "what the driver of an idle one has";
+  EXPECT_EQ(gpu_use(1, 4 * kMiB), "a process uses it");
+  EXPECT_EQ(gpu_use(3, 900 * kMiB), "3 processes use it");
+  EXPECT_EQ(gpu_use(0, 200 * kMiB), "200 MiB of its memory are in use") << "of a process in another container";
+}
+
 TEST(CudaInfo, TakesTheNumberFromAnId) {
   EXPECT_EQ(cuda_ordinal("cuda:0"), 0);
   EXPECT_EQ(cuda_ordinal("cuda:12"), 12);

@@ -30,12 +30,21 @@ constexpr std::array<std::pair<uint64_t, const char*>, 8> kLimits = {{{0x2, "clo
 
 // Its header is no part of the toolkit's minimum, so what is used of it is declared here.
 using NvmlDevice = struct NvmlDeviceOpaque*;
-constexpr int kSuccess = 0;
+constexpr int kSuccess = 0, kMore = 7;  // NVML_ERROR_INSUFFICIENT_SIZE: there are more than there is room for.
+/// nvmlMemory_v2_t: `used` is without what the driver keeps for itself.
+struct NvmlMemory {
+  unsigned int version = sizeof(NvmlMemory) | 2u << 24;
+  unsigned long long total = 0, reserved = 0, free = 0, used = 0;
+};
+/// More is in use than an idle GPU's driver needs, and less than a context takes.
+constexpr uint64_t kIdleBytes = uint64_t{64} << 20;
 
 struct Nvml {
   int (*init)() = nullptr;
   int (*device_of)(const char* bus, NvmlDevice* device) = nullptr;
   int (*reasons_of)(NvmlDevice device, unsigned long long* reasons) = nullptr;
+  int (*processes_of)(NvmlDevice device, unsigned int* count, void* processes) = nullptr;
+  int (*memory_of)(NvmlDevice device, NvmlMemory* memory) = nullptr;
   const char* (*words_of)(int result) = nullptr;
   std::string unusable;  ///< Why it cannot be used.
 };
@@ -52,6 +61,8 @@ Nvml open_nvml() {
     library->load("nvmlDeviceGetHandleByPciBusId_v2", nvml.device_of);
     // The name before 12.2, which later ones have as well.
     library->load("nvmlDeviceGetCurrentClocksThrottleReasons", nvml.reasons_of);
+    library->load("nvmlDeviceGetComputeRunningProcesses_v3", nvml.processes_of);
+    library->load("nvmlDeviceGetMemoryInfo_v2", nvml.memory_of);
     library->load("nvmlErrorString", nvml.words_of);
     if (const int result = nvml.init(); result != kSuccess)
       nvml.unusable = std::string("NVML does not start: ") + nvml.words_of(result);
@@ -67,18 +78,19 @@ const Nvml& nvml() {
   return opened;
 }
 
-std::string why_unknown(const CudaDriver& driver, CUdevice device, std::vector<std::string>& held_by) {
+void check(int result) {
+  if (result != kSuccess) fail(ErrorCode::unavailable, "NVML does not tell: {}", nvml().words_of(result));
+}
+
+/// Throws unavailable.
+NvmlDevice nvml_device(const CudaDriver& driver, CUdevice device) {
   const Nvml& library = nvml();
-  if (!library.unusable.empty()) return library.unusable;
+  if (!library.unusable.empty()) fail(ErrorCode::unavailable, "{}", library.unusable);
   std::array<char, 64> bus{};
   driver.check(driver.cuDeviceGetPCIBusId(bus.data(), bus.size() - 1, device), "name a device's bus");
   NvmlDevice handle = nullptr;
-  unsigned long long bits = 0;
-  int result = library.device_of(bus.data(), &handle);
-  if (result == kSuccess) result = library.reasons_of(handle, &bits);
-  if (result != kSuccess) return std::string("NVML does not tell: ") + library.words_of(result);
-  held_by = clock_limits(bits);
-  return {};
+  check(library.device_of(bus.data(), &handle));
+  return handle;
 }
 
 }  // namespace
@@ -101,11 +113,32 @@ ClockState cuda_clock_state(std::string_view id) {
     CUdevice device = 0;
     driver.check(driver.cuDeviceGet(&device, cuda_ordinal(id)), "find a device");
     state.highest_ghz = cuda_clock_ghz(driver, device);
-    state.unknown = why_unknown(driver, device, state.held_by);
+    unsigned long long bits = 0;
+    check(nvml().reasons_of(nvml_device(driver, device), &bits));
+    state.held_by = clock_limits(bits);
   } catch (const Error& error) {
     state.unknown = error.what();
   }
   return state;
+}
+
+std::string gpu_use(uint32_t num_processes, uint64_t used_bytes) {
+  if (num_processes > 0)
+    return num_processes == 1 ? "a process uses it" : fmt::format("{} processes use it", num_processes);
+  if (used_bytes > kIdleBytes) return fmt::format("{} MiB of its memory are in use", used_bytes >> 20);
+  return {};
+}
+
+std::string cuda_use(std::string_view id) {
+  const CudaDriver& driver = CudaDriver::get();
+  CUdevice device = 0;
+  driver.check(driver.cuDeviceGet(&device, cuda_ordinal(id)), "find a device");
+  const NvmlDevice handle = nvml_device(driver, device);
+  unsigned int num_processes = 0;
+  if (const int result = nvml().processes_of(handle, &num_processes, nullptr); result != kMore) check(result);
+  NvmlMemory memory;
+  check(nvml().memory_of(handle, &memory));
+  return gpu_use(num_processes, memory.used);
 }
 
 }  // namespace attune

@@ -17,4 +17,10 @@ std::vector<std::string> clock_limits(uint64_t bits);
 /// after the first call. Any thread. Requires: an id of list_cuda_devices().
 ClockState cuda_clock_state(std::string_view id);
 
+/// Who uses a GPU: a clause, empty for nobody. `num_processes` that compute on it, as far as they are told; a container
+/// does not see those of others, but the memory that they hold.
+std::string gpu_use(uint32_t num_processes, uint64_t used_bytes);
+/// Asks NVML who uses a GPU, like DeviceKind::use_of. A process that has a context on it does, with 200 MiB and more.
+std::string cuda_use(std::string_view id);
+
 }  // namespace attune

@@ -137,7 +137,7 @@ void OnlineTuning::enqueue(std::vector<std::string>& messages) {
   // Delay the start, so that a burst of shapes does not cause one start each: if another process tunes, our program
   // ends at once.
   constexpr std::chrono::milliseconds kGap(1000);
-  if (num_added > 0 && num_failures_ == 0)
+  if (num_added > 0 && num_failures_ == 0 && !has_no_device_)
     next_start_ = std::min(next_start_, last_start_ + std::min(options_.pause, kGap));
 }
 
@@ -150,11 +150,18 @@ void OnlineTuning::reap(std::vector<std::string>& messages) {
   const std::string told = last_line(running_.output);
   OwnedChildren::instance().remove(running_.pid);
   forget_running();
-  if (status->ok())
+  has_no_device_ = status->end == WaitStatus::End::exited && status->code == kNoDevice;
+  if (status->ok()) {
     num_failures_ = 0;
-  else if (is_known || !told.empty())
+  } else if (has_no_device_) {
+    // One may become free, so the program looks again, more seldom than it is started for shapes.
+    constexpr int kLonger = 8;
+    next_start_ = Clock::now() + kLonger * options_.pause;
+    if (!std::exchange(said_no_device_, true)) messages.push_back("online tuning waits: " + told);
+  } else if (is_known || !told.empty()) {
     failed(fmt::format("attune online {}{}{}", is_known ? status->describe() : "ended", told.empty() ? "" : ": ", told),
            messages);
+  }
   // Otherwise the application reaped it or ignores SIGCHLD, so its status is unknown. A working program writes nothing
   // to this output.
 }
@@ -175,6 +182,7 @@ void OnlineTuning::start(std::vector<std::string>& messages) {
   try {
     ChildCommand command;
     command.arguments = {options_.program.string(), "online", "--device", options_.device.id, "--background"};
+    if (!options_.shares_device) command.arguments.emplace_back("--unused");
     if (units_are_cores(options_.device))
       command.arguments.insert(command.arguments.end(), {"--threads", std::to_string(options_.device.num_units)});
     command.environment = environment_;

@@ -22,6 +22,8 @@ struct OnlineOptions {
   std::filesystem::path program;  ///< AttuneProgram::path.
   std::filesystem::path state;    ///< home_location(); passed to the program as ATTUNE_HOME.
   DeviceInfo device;              ///< The device whose lookups will miss shapes, see OnlineTuning::tune_for().
+  /// Whether the program works on that device; if not, on one like it that nobody uses.
+  bool shares_device = true;
   /// Time from the end of a program to the start of the next one, if shapes are left or it failed; doubled with each
   /// failure.
   std::chrono::milliseconds pause{30'000};
@@ -39,6 +41,7 @@ class OnlineTuning {
  public:
   static constexpr size_t kMaxShapes = 1024;  ///< Per process; more are ignored, which is reported once.
   static constexpr int kMaxFailures = 3;  ///< Consecutive failures after which online tuning stops, which is reported.
+  static constexpr int kNoDevice = 75;    ///< Exit status of the program without a device to work on: EX_TEMPFAIL.
 
   /// Copies the environment; no thread may change it meanwhile. Touches no file.
   explicit OnlineTuning(OnlineOptions options);
@@ -82,7 +85,8 @@ class OnlineTuning {
   std::map<std::string, std::string> environment_;
   std::set<std::string> known_;                                ///< Keys of all shapes passed to want().
   std::map<const FamilySpec*, std::vector<Problem>> waiting_;  ///< Not yet in the queue.
-  bool is_full_ = false, said_full_ = false, is_ended_ = false;
+  bool is_full_ = false, said_full_ = false, has_no_device_ = false, said_no_device_ = false;
+  bool is_ended_ = false;
   int num_failures_ = 0;
   Clock::time_point next_start_{}, last_start_{}, next_write_{};
   std::string last_write_error_;

@@ -86,6 +86,28 @@ TEST_F(OnlineTuningTest, AWantedShapeIsQueuedAndTheProgramIsStartedForIt) {
   EXPECT_FALSE(queue().is_waiting());
 }
 
+TEST_F(OnlineTuningTest, AProgramThatHasToLeaveTheDeviceAloneIsToldSo) {
+  OnlineTuning online({.program = program("echo \"$@\" >$Q/../../words; rm $Q/*.csv\n"),
+                       .state = root_,
+                       .device = device(),
+                       .shares_device = false,
+                       .pause = milliseconds(0)});
+  online.want(shape(3));
+  poll_until(online, [&] { return !queue().is_waiting() && !online.is_running(); });
+  EXPECT_EQ(word("words"), "online --device fake:0 --background --unused");
+}
+
+/// A GPU may become free, so it is looked for again and again, and nobody wants to read that each time.
+TEST_F(OnlineTuningTest, ThatThereIsNoDeviceIsSaidOnceAndIsNoFailure) {
+  auto online = tuning(
+      "echo x >>$Q/starts; if [ $(wc -l <$Q/starts) -lt 6 ]; then echo no device is free >&2; exit 75; fi\n"
+      "rm $Q/*.csv\n",
+      milliseconds(1));
+  online.want(shape(3));
+  EXPECT_EQ(poll_until(online, [&] { return !queue().is_waiting() && !online.is_running(); }),
+            std::vector<std::string>{"online tuning waits: no device is free"});
+}
+
 TEST_F(OnlineTuningTest, TheDeviceIsThatOfTheFirstShape) {
   auto online =
       tuning("mkdir -p $Q; echo \"$@\" >$Q/../../words.new; mv $Q/../../words.new $Q/../../words; rm $Q/../*/*.csv\n");

@@ -36,11 +36,10 @@ void ChannelEnd::write() {
 }
 
 bool ChannelEnd::read() {
-  std::vector<std::byte> bytes(65536);  // not on the stack, which may be small
   for (;;) {
-    const ssize_t got = ::read(descriptor(), bytes.data(), bytes.size());
+    const ssize_t got = ::read(descriptor(), bytes_.data(), bytes_.size());
     if (got > 0)
-      reader_.feed({bytes.data(), static_cast<size_t>(got)});
+      reader_.feed({bytes_.data(), static_cast<size_t>(got)});
     else if (got == 0)
       return false;
     else if (errno != EINTR)

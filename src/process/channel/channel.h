@@ -39,6 +39,7 @@ class ChannelEnd {
  private:
   Descriptor descriptor_;
   FrameReader reader_;
+  std::vector<std::byte> bytes_ = std::vector<std::byte>(65536);  // not on the stack, which may be small
   std::string unsent_;
 };
 

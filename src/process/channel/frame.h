@@ -16,7 +16,7 @@ struct Frame {
   std::string payload;  ///< CBOR; at most kMaxFrameBytes.
   bool operator==(const Frame&) const = default;
 };
-inline constexpr uint16_t kFrameVersion = 4;
+inline constexpr uint16_t kFrameVersion = 5;
 inline constexpr size_t kFrameHeaderBytes = 32, kMaxFrameBytes = size_t{256} << 20;
 
 /// Returns the bytes of a frame. Throws internal when the payload is too long.

@@ -44,11 +44,11 @@ std::string header(uint64_t length) {
 TEST(Frame, LooksTheSameOnEveryMachine) {
   const std::string bytes = encode_frame({0x0102030405060708, "payload"});
   ASSERT_EQ(bytes.size(), kFrameHeaderBytes + 7);
-  EXPECT_EQ(bytes.substr(0, 24), std::string("ATTUNE\x04\x00"
+  EXPECT_EQ(bytes.substr(0, 24), std::string("ATTUNE\x05\x00"
                                              "\x08\x07\x06\x05\x04\x03\x02\x01"
                                              "\x07\x00\x00\x00\x00\x00\x00\x00",
                                              24));
-  EXPECT_EQ(hash128(bytes).hex(), "20fb890b85d2428aa126bbcee86f6315") << "the checksums, and the payload";
+  EXPECT_EQ(hash128(bytes).hex(), "f169369b1bc4522bb9262b04b11d0a18") << "the checksums, and the payload";
 }
 
 TEST(Frame, ComesBackAsItWas) {
@@ -130,10 +130,10 @@ TEST(Frame, AnotherProgramsOutputIsRefusedAtItsFirstByte) {
 
 TEST(Frame, AnotherVersionIsRefusedByItsNumber) {
   std::string bytes = encode_frame({1, ""});
-  bytes[6] = 5;
-  EXPECT_THAT(refusal(bytes.substr(0, 8)), HasSubstr("got version 5"));
+  bytes[6] = 6;
+  EXPECT_THAT(refusal(bytes.substr(0, 8)), HasSubstr("got version 6"));
   bytes[7] = 1;
-  EXPECT_THAT(refusal(bytes), HasSubstr("got version 261"));
+  EXPECT_THAT(refusal(bytes), HasSubstr("got version 262"));
 }
 
 TEST(Frame, AStreamThatWasRefusedStaysSo) {

@@ -7,8 +7,8 @@
 namespace attune {
 namespace {
 
-/// Results with times before which nobody is behind. In ten searches on an H200 the best of 96 was at most 10 % faster than
-/// the best of the first 24 (docs/adr/0029).
+/// Results with times before which nobody is behind. In ten searches on an H200 the best of 96 was at most 10 % faster
+/// than the best of the first 24 (docs/adr/0029).
 constexpr int64_t kEnough = 24;
 constexpr double kBehind = 1.15;
 /// Turns of which one that is behind takes part in one.

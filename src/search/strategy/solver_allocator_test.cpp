@@ -16,8 +16,7 @@ std::vector<size_t> order_of(SolverAllocator& allocator, std::span<const SolverS
 /// Results of as many candidates, the last of which is the fastest.
 TrialLog results(uint64_t count, double best_us) {
   TrialLog log;
-  for (uint64_t i = 0; i < count; ++i)
-    log.add({.index = i, .median_us = best_us + static_cast<double>(count - 1 - i)});
+  for (uint64_t i = 0; i < count; ++i) log.add({.index = i, .median_us = best_us + static_cast<double>(count - 1 - i)});
   return log;
 }
 

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: MIT
+"""The CUDA libraries of this process, which what it starts should tune with: rows of another version do not serve here."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+VARIABLE = "ATTUNE_LIBRARIES"  # Folders in which the program looks for libraries first.
+_FILE = "libcublasLt.so."
+
+
+def folder(maps: Path = Path("/proc/self/maps")) -> str | None:
+    """Returns the folder of the cuBLASLt that this process has loaded, as PyTorch for CUDA does when it is imported; None
+    if it has not."""
+    for line in maps.read_text().splitlines():
+        file = line.partition("/")[2]
+        if file.rpartition("/")[2].startswith(_FILE):
+            return os.path.dirname("/" + file)
+    return None
+
+
+def environment() -> dict[str, str]:
+    """Returns the environment of a program that this process starts: its own, and VARIABLE unless somebody has set it."""
+    found = folder()
+    return {**({VARIABLE: found} if found else {}), **os.environ}
