@@ -34,16 +34,17 @@ int list_solvers(bool json) {
   ordered_json list = ordered_json::array();
   print_notes(registry().notices());
   for (const SolverEntry& entry : registry().entries()) {
+    const std::string reason = Registry::why_unavailable(entry);
     if (json) {
       list.push_back({{"id", entry.id},
                       {"title", entry.title},
-                      {"available", entry.solver != nullptr},
-                      {"reason", entry.unavailable},
+                      {"available", reason.empty()},
+                      {"reason", reason},
                       {"version", entry.solver ? std::string(entry.solver->version()) : ""},
                       {"thread_pool", entry.solver ? std::string(entry.solver->thread_pool()) : ""}});
     } else {
       std::printf("%-16s %s%s%s\n", entry.id.c_str(), entry.title.c_str(),
-                  entry.solver ? "" : "  UNAVAILABLE: ", entry.unavailable.c_str());
+                  reason.empty() ? "" : "  UNAVAILABLE: ", reason.c_str());
     }
   }
   if (json) print_json(list);

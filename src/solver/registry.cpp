@@ -40,7 +40,7 @@ void Registry::add_registered() {
   waiting.solvers.clear();
 }
 
-void Registry::add(std::unique_ptr<Solver> solver) {
+void Registry::add(std::unique_ptr<Solver> solver, OpenLibraries open_libraries) {
   const std::string id(solver->id());
   const auto same = [&](const SolverEntry& entry) { return entry.id == id; };
   const auto known = std::find_if(entries_.begin(), entries_.end(), same);
@@ -51,14 +51,25 @@ void Registry::add(std::unique_ptr<Solver> solver) {
   if (is_expected) {
     known->title = solver->title();
     known->solver = solver.get();
+    known->open_libraries = open_libraries;
   } else {
-    entries_.push_back({id, std::string(solver->title()), solver.get(), "", module_});
+    entries_.push_back({id, std::string(solver->title()), solver.get(), "", module_, open_libraries});
   }
   owned_.push_back(std::move(solver));
 }
 
 void Registry::add_unavailable(std::string id, std::string title, std::string reason) {
-  entries_.push_back({std::move(id), std::move(title), nullptr, std::move(reason), module_});
+  entries_.push_back({std::move(id), std::move(title), nullptr, std::move(reason), module_, nullptr});
+}
+
+std::string Registry::why_unavailable(const SolverEntry& entry) {
+  if (entry.solver == nullptr || entry.open_libraries == nullptr) return entry.unavailable;
+  try {
+    entry.open_libraries();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
 }
 
 const Solver* Registry::find(std::string_view id) const noexcept {

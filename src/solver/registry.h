@@ -17,12 +17,17 @@ struct ModuleSpec;
 /// their effect on a library is part of its versions.
 enum class HostProcess : uint8_t { program, application };
 
+/// Opens the driver and the library without which a solver runs nowhere on this machine. Throws unavailable with the
+/// loader's reason.
+using OpenLibraries = void (*)();
+
 /// A solver of this build, and whether it can be used on this machine.
 struct SolverEntry {
   std::string id, title;
   const Solver* solver = nullptr;  ///< Null when unavailable, or while an application has not opened its module.
   std::string unavailable;         ///< The loader's reason; empty if available.
   std::string module;              ///< File of the module; empty when linked in.
+  OpenLibraries open_libraries = nullptr;  ///< Null: what the solver needs was opened with it.
 };
 
 /// The solvers of this process. Filled once at start, then read from any thread; owns the solvers and keeps their
@@ -30,13 +35,17 @@ struct SolverEntry {
 /// solver: an unused library is never loaded.
 class Registry {
  public:
-  /// Called by a solver's registration function.
-  void add(std::unique_ptr<Solver> solver);
+  /// Called by a solver's registration function. `open_libraries`: of a solver whose libraries wait for a device; only
+  /// why_unavailable() calls it.
+  void add(std::unique_ptr<Solver> solver, OpenLibraries open_libraries = nullptr);
   void add_unavailable(std::string id, std::string title, std::string reason);
 
   std::span<const SolverEntry> entries() const noexcept { return entries_; }
   /// Null when unknown or unavailable. Thread-safe; opens the solver's module on demand.
   const Solver* find(std::string_view id) const noexcept;
+  /// Why an entry's solver cannot be used on this machine; empty: it can. May open drivers and libraries, which
+  /// nothing else does before a device is asked for.
+  static std::string why_unavailable(const SolverEntry& entry);
   /// Anomalies of the modules' folders, one sentence each.
   std::span<const std::string> notices() const noexcept { return notices_; }
 
@@ -58,7 +67,7 @@ void register_solver(std::unique_ptr<Solver> solver);
 
 /// Interface version that a module must report: `extern "C" int attune_solver_interface()`. A module with another
 /// version is unavailable with that reason, instead of crashing.
-inline constexpr int kSolverInterface = 14;
+inline constexpr int kSolverInterface = 15;
 
 /// Returns the registry. Defined by the generated list (cmake/AttuneSolver.cmake): link attune_solvers. The first call
 /// sets the load variables and opens every module (in an application neither, see Registry), and calls every linked-in

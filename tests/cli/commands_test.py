@@ -77,6 +77,22 @@ class List(story.Story):
         for entry in entries.values():
             self.assertEqual(entry["available"], entry["reason"] == "", entry)
 
+    def test_solvers_whose_libraries_wait_for_a_device_are_unavailable_with_the_loaders_reason(self):
+        self.put("broken/libcuda.so.1", "text\n")
+        self.put("operators.so", "text\n")
+        environment = {"LD_LIBRARY_PATH": str(self.work / "broken")}
+        text = self.attune("list", "solvers", env=environment).stdout
+        entries = {e["id"]: e for e in self.attune("list", "solvers", "--json", env=environment).json}
+        for solver in {"cublas.gemm", "cublaslt.gemm", "jit_cuda.gemm"} & entries.keys():  # Of a build with the CUDA toolkit.
+            with self.subTest(solver):
+                self.assertFalse(entries[solver]["available"])
+                self.assertRegex(entries[solver]["reason"], r"the NVIDIA driver \(libcuda\.so\.1\) cannot be opened, install it: .*libcuda\.so\.1: ")
+                self.assertRegex(text, rf"(?m)^{solver} .*  UNAVAILABLE: the NVIDIA driver .*libcuda\.so\.1: ")
+        self.assertEqual(entries["torch.gemm"]["available"], False)
+        self.assertIn("ATTUNE_TORCH_OPERATORS names no library", entries["torch.gemm"]["reason"])
+        entries = {e["id"]: e for e in self.attune("list", "solvers", "--json", env={"ATTUNE_TORCH_OPERATORS": str(self.work / "operators.so")}).json}
+        self.assertRegex(entries["torch.gemm"]["reason"], "does not name a library of PyTorch's operators .*operators.so")
+
     def test_devices(self):
         self.assertIn("fake:0", self.attune("list", "devices").stdout)
         entries = {e["id"]: e for e in self.attune("list", "devices", "--json").json}

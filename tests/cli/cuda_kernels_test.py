@@ -17,7 +17,7 @@ WIDE = "block_k=64;block_m=64;block_n=64;group_m=8;kernel=tile;m_warps=2;n_warps
 class CudaKernels(story.Story):
     def setUp(self):
         super().setUp()
-        if not any(e["id"] == "jit_cuda.gemm" and e["available"] for e in self.attune("list", "solvers", "--json").json):
+        if not any(e["id"] == "jit_cuda.gemm" for e in self.attune("list", "solvers", "--json").json):
             self.skipTest("this build has no jit_cuda.gemm: it needs the CUDA toolkit")
         self.put("h200.json", json.dumps(H200))
 

@@ -92,7 +92,7 @@ class TheProgram(story.Story):
     def test_no_driver_is_opened_for_a_device_that_needs_none(self):
         self.put("shapes.csv", SHAPES)
         self.put("empty.csv", "gfx,cu_num,M,N,K,dtype,us,kernelName\n")
-        for command in (("list", "ops"), ("list", "solvers"), ("tune", "-i", "shapes.csv", "-o", "t.csv", *FAKE), ("check", "t.csv", *FAKE),
+        for command in (("list", "ops"), ("tune", "-i", "shapes.csv", "-o", "t.csv", *FAKE), ("check", "t.csv", *FAKE),
                         ("coverage", "shapes.csv", "-t", "empty.csv", *FAKE[:2]), ("journal", "show", "--json"), ("quarantine", "list")):
             done = self.attune(*command, env={"LD_DEBUG": "files", "LD_DEBUG_OUTPUT": str(self.work / "loaded")})
         loaded = "".join(file.read_text() for file in self.work.glob("loaded.*"))

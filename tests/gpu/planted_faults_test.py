@@ -55,11 +55,14 @@ class PlantedFaults(gpu_story.GpuStory):
         self.assertEqual(blamed, set(statuses), "nobody else is blamed")
         winner = report["results"][0]["decision"]["winner"]
         self.assertNotRegex(winner, r"planted\.gemm@1:(?!.*fault=none)", "no wrong one is published")
-        # A worker that takes over may meet the next fault while it restores, so that one recovery covers several deaths.
+        # A worker that takes over may meet the next fault while it restores, so that one recovery covers several deaths. It is no
+        # reason to be longer: the device had no worker for that time.
         deaths = [fault for fault, wanted in statuses.items() if wanted & {"crashed", "timed_out"}]
-        self.assertLessEqual(sum(recoveries), LIMIT_MS * max(len(recoveries), len(deaths)), recoveries)
-        if len(recoveries) >= len(deaths):
-            self.assertTrue(all(ms <= LIMIT_MS for ms in recoveries), recoveries)
+        if deaths:
+            self.assertGreater(len(recoveries), 0, f"a worker was lost by each of {deaths}")
+        for number, ms in enumerate(recoveries):
+            with self.subTest(f"recovery {number}"):
+                self.assertLessEqual(ms, LIMIT_MS, recoveries)
 
     def test_each_is_blamed_when_it_is_admitted(self):
         report, outcomes, order = self.tuned("always", "-m", "61", "-n", "100", "-k", "72")

@@ -2,6 +2,7 @@
 """PyTorch on CUDA tensors: shapes are captured, tuned and served through attune.torch and attune.gemm_a16w16.
 
 What was measured is printed, a JSON object for each part of pytorch_application.py."""
+import csv
 import json
 import os
 import subprocess
@@ -13,6 +14,8 @@ import story
 BUDGET = os.environ.get("ATTUNE_TEST_BUDGET", "120s")
 SKIPPED = os.environ.get("ATTUNE_TEST_SKIP", "").split(",")  # Parts that are not run, to save time.
 TOLERANCE = 2e-2
+SPLIT = (8, 64, 4096)  # SPLIT of pytorch_application.py.
+SPLIT_CONFIG = "columns=16;depth_warps=8;kernel=stream;reduce=block;rows=8;split_k=4;unroll=4;warps=1"
 
 
 class PyTorchOnAGpu(gpu_story.GpuStory):
@@ -23,7 +26,7 @@ class PyTorchOnAGpu(gpu_story.GpuStory):
 
     def application(self, *parts, **environment):
         """Returns what each part found; the program's lines are shown as they come."""
-        kept = {name: os.environ[name] for name in ("PYTHONPATH", "ATTUNE_GPU", "ATTUNE_TEST_SKIP") if name in os.environ}
+        kept = {name: os.environ[name] for name in ("PYTHONPATH", "ATTUNE_GPU", "ATTUNE_TEST_SKIP", "ATTUNE_TEST_REPLAYS") if name in os.environ}
         found = {}
         with open(self.work / "errors.txt", "w+") as errors:
             program = subprocess.Popen([gpu_story.PYTHON, "-B", Path(__file__).parent / "pytorch_application.py", *parts],
@@ -50,7 +53,8 @@ class PyTorchOnAGpu(gpu_story.GpuStory):
         self.tune(captures, "tuned.csv")
         # patch() makes PyTorch's operators a candidate of every tuning: what is claimed of speed is claimed of these rows.
         self.tune(captures, "tuned_with_stock.csv", ATTUNE_TORCH_OPERATORS=self.operators())
-        self.check_parts("tuned.csv", ("graphs", "serve", "modules", "arrays", "streams", "memory"))
+        self.check_parts("tuned.csv", ("graphs", "serve", "modules", "arrays", "memory"))
+        self.check_parts(self.with_split_row("tuned.csv"), ("streams",))
         self.check_parts("tuned.csv", ("overhead",))
         self.check_parts("tuned_with_stock.csv", ("served", "blocks"))
         self.check_parts("tuned.csv", ("compiled",))
@@ -67,6 +71,20 @@ class PyTorchOnAGpu(gpu_story.GpuStory):
                             "--max-trials", "24", status=None, timeout=400, env=environment)
         print(tuned.stdout[-3000:], tuned.stderr[-1500:])
         self.assertGreater(len(self.rows(table)), 6)
+
+    def with_split_row(self, table):
+        """A table with one more row, whose kernel adds parts of K: two launches of it at once must not share what the parts leave."""
+        version = next(one["version"] for one in self.attune("list", "solvers", "--json").json if one["id"] == "jit_cuda.gemm")
+        rows = self.rows(table)
+        m, n, k = SPLIT
+        rows.append(rows[0] | {"M": m, "N": n, "K": k, "bias": "False", "libtype": "jit_cuda", "solidx": -1, "splitK": 4, "us": 5, "kernelName": f"jit_cuda.gemm@{version}:{SPLIT_CONFIG}"})
+        with open(self.work / "split.csv", "w", newline="") as file:
+            written = csv.DictWriter(file, rows[0].keys())
+            written.writeheader()
+            written.writerows(rows)
+        built = self.on_gpu("kernels", "build", "--table", "split.csv", quiet=False)
+        print(built.stdout, built.stderr)
+        return "split.csv"
 
     def check_parts(self, table, parts):
         wanted, rows = [part for part in parts if part not in SKIPPED], self.rows(table)
@@ -112,11 +130,27 @@ class PyTorchOnAGpu(gpu_story.GpuStory):
 
     def check_streams(self, found, rows):
         self.assertEqual([one["wrong"] for one in found.values()], [0] * len(found))
+        kernels = {(int(row["M"]), int(row["N"]), int(row["K"]), row["bias"] == "True"): row["kernelName"] for row in rows}
+        generated = set()
+        for shape, one in found.items():
+            m, n, k, bias = (part.strip() for part in shape.strip("()").split(","))
+            kernel = kernels.get((int(m), int(n), int(k), bias == "True"), "")
+            print(f"{shape}: {kernel}, {one}")
+            # Generated kernels are deterministic (PlanTraits::states). cuBLASLt and cuBLAS promise it for one stream at a time.
+            if not kernel.startswith("jit_cuda.gemm@"):
+                continue
+            generated.add((int(m), int(n), int(k)))
+            with self.subTest(shape):
+                self.assertEqual(one["counted"], {"routed": 2})
+                self.assertEqual(one["bits differ"], 0, kernel)
+        self.assertIn(SPLIT, generated, "a row with parts of K is among them")
 
     def check_memory(self, found, rows):
         self.assertEqual(found, {"a call": 1.0, "with a result given": 0, "segments": 0, "bytes": 0})
 
     def check_graphs(self, found, rows):
+        self.assertEqual(found["noticed"], 1, "one element that differs is noticed")
+        self.assertEqual(found["compared"], int(os.environ.get("ATTUNE_TEST_REPLAYS", "10000")))
         self.assertEqual(found["differing"], 0)
         self.assertLess(found["difference"], TOLERANCE)
         self.assertGreater(found["reloads"], 5)

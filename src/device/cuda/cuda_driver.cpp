@@ -49,7 +49,10 @@ const CudaDriver* CudaDriver::find() {
 
 const CudaDriver& CudaDriver::get() {
   const CudaDriver* const driver = find();
-  if (driver == nullptr) ::attune::fail(ErrorCode::unavailable, "this machine has no NVIDIA driver, or no GPU");
+  if (driver == nullptr) {
+    VendorLibrary::open(kDescription, kFiles);  // Throws with the loader's reason where there is no driver.
+    ::attune::fail(ErrorCode::unavailable, "this machine has files of the NVIDIA driver, but no NVIDIA GPU");
+  }
   return *driver;
 }
 

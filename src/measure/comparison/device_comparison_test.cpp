@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "device/devices.h"
@@ -22,6 +23,15 @@ TEST(DeviceComparison, IsNotThereWhereADeviceLoadsNoKernels) {
   EXPECT_EQ(DeviceFill::open(device, op, op.normalise(problem, device.info())), nullptr);
 }
 
+TEST(DeviceComparison, EveryOpWithKernelsIsAmongTheReferencesThatAreChecked) {
+  for (const Op* const op : ops()) {
+    if (op->kernels() == nullptr) continue;
+    const auto is_of_op = [&](const char* key) { return Problem::parse(key).op() == op->name(); };
+    EXPECT_TRUE(std::ranges::any_of(kReferenceKeys, is_of_op)) << op->name();
+    EXPECT_TRUE(std::ranges::any_of(kLargeReferenceKeys, is_of_op)) << op->name();
+  }
+}
+
 /// The first NVIDIA GPU.
 class OnGpu : public testing::Test {
  protected:
@@ -33,6 +43,10 @@ class OnGpu : public testing::Test {
 };
 
 TEST_F(OnGpu, ReferencesAreThoseOfTheHost) { check_device_references(*device_); }
+
+TEST_F(OnGpu, ElementsOfLargeReferencesAreThoseOfTheHost) {
+  check_large_device_references(*device_, kLargeReferenceKeys);
+}
 
 TEST_F(OnGpu, OperandsAreFilledWithTheBytesOfTheHost) { check_device_fill(*device_); }
 

@@ -152,6 +152,11 @@ class CublasSolver final : public Solver {
 }  // namespace
 
 void register_cublas_solver(Registry& registry);
-void register_cublas_solver(Registry& registry) { registry.add(std::make_unique<CublasSolver>()); }
+void register_cublas_solver(Registry& registry) {
+  registry.add(std::make_unique<CublasSolver>(), [] {
+    CudaDriver::get();
+    CublasLibrary::get();
+  });
+}
 
 }  // namespace attune

@@ -12,6 +12,12 @@ namespace attune {
 /// Maximum size of an algorithm's workspace, since each stream of a plan has one of its own.
 inline constexpr uint64_t kMaxWorkspaceBytes = 128u << 20;
 
+/// Workspace within which the heuristic chooses, by compute capability (90 of sm_90): what PyTorch gives cuBLAS there
+/// (CUBLAS_WORKSPACE_CONFIG's default; 2.5 to 2.9 give 32 MiB to 9.0 alone, later ones to all that follow).
+inline uint64_t heuristic_workspace_bytes(int capability) noexcept {
+  return capability >= 90 ? uint64_t{32} << 20 : (uint64_t{2} * 4096 + uint64_t{8} * 16) << 10;
+}
+
 /// A product of row-major matrices as cuBLASLt describes it: C^T = op(B)·op(A), all in columns. Immutable.
 class CublasltMatmul {
  public:

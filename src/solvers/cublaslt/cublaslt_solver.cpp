@@ -13,6 +13,7 @@
 #include "cublaslt_library.h"
 #include "cublaslt_matmul.h"
 #include "device/cuda/cuda_device.h"
+#include "device/cuda/cuda_info.h"
 #include "padding.h"
 #include "solver/host_gemm.h"
 #include "solver/own_library.h"
@@ -22,8 +23,6 @@
 namespace attune {
 namespace {
 
-/// What PyTorch gives the library on a Hopper GPU (CUBLASLT_WORKSPACE_SIZE), for its heuristic.
-constexpr uint64_t kHeuristicWorkspaceBytes = 32u << 20;
 /// What the heuristic names of a product; it orders them by the time that it expects.
 constexpr int kMaxRecommended = 8;
 /// Stated by the documentation of cublasLtMatmul().
@@ -132,7 +131,9 @@ class CublasltPlan final : public Plan {
 
 class CublasltBackend final : public Backend {
  public:
-  explicit CublasltBackend(const CudaDevice& device) : opened_(std::make_shared<const CublasltHandle>(device)) {}
+  explicit CublasltBackend(const CudaDevice& device)
+      : opened_(std::make_shared<const CublasltHandle>(device)),
+        workspace_bytes_(heuristic_workspace_bytes(compute_capability(device.info().gfx))) {}
 
   Versions versions() const override {
     return {{"cublaslt.gemm", "2+" + opened_->library.version()},
@@ -200,9 +201,10 @@ class CublasltBackend final : public Backend {
 
  private:
   std::vector<cublasLtMatmulAlgo_t> preferred(const LibraryProduct& product, int max_count) const {
-    return product.matmul.preferred(opened_->handle, kHeuristicWorkspaceBytes, max_count);
+    return product.matmul.preferred(opened_->handle, workspace_bytes_, max_count);
   }
   std::shared_ptr<const CublasltHandle> opened_;
+  uint64_t workspace_bytes_;  ///< For the heuristic; a config has the workspace that it needs.
 };
 
 class CublasltSolver final : public Solver {
@@ -230,6 +232,11 @@ class CublasltSolver final : public Solver {
 }  // namespace
 
 void register_cublaslt_solver(Registry& registry);
-void register_cublaslt_solver(Registry& registry) { registry.add(std::make_unique<CublasltSolver>()); }
+void register_cublaslt_solver(Registry& registry) {
+  registry.add(std::make_unique<CublasltSolver>(), [] {
+    CudaDriver::get();
+    CublasltLibrary::get();
+  });
+}
 
 }  // namespace attune

@@ -4,11 +4,17 @@
 
 #include <algorithm>
 
+#include "cublaslt_matmul.h"
 #include "device/devices.h"
 #include "testing/opened_solver.h"
 
 namespace attune {
 namespace {
+
+TEST(CublasltWorkspace, IsWhatPyTorchGivesCublasOnTheArchitecture) {
+  for (const int capability : {80, 86, 89}) EXPECT_EQ(heuristic_workspace_bytes(capability), 8519680u) << capability;
+  for (const int capability : {90, 100, 120}) EXPECT_EQ(heuristic_workspace_bytes(capability), 33554432u) << capability;
+}
 
 class Cublaslt : public testing::Test {
  protected:

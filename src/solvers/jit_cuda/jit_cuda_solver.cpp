@@ -206,6 +206,11 @@ class JitCudaSolver final : public Solver, public StaticSpace {
 }  // namespace
 
 void register_jit_cuda_solver(Registry& registry);
-void register_jit_cuda_solver(Registry& registry) { registry.add(std::make_unique<JitCudaSolver>()); }
+void register_jit_cuda_solver(Registry& registry) {
+  registry.add(std::make_unique<JitCudaSolver>(), [] {
+    CudaDriver::get();
+    find_compiler("nvrtc")->toolchain();
+  });
+}
 
 }  // namespace attune

@@ -62,6 +62,13 @@ class TorchPlan final : public Plan {
   PlanTraits traits_;
 };
 
+std::string operators_file() {
+  const char* const file = variable_or_null(kOperatorsVariable);
+  if (file == nullptr)
+    fail(ErrorCode::unavailable, "{} names no library of PyTorch's operators (docs/python.md)", kOperatorsVariable);
+  return file;
+}
+
 class TorchBackend final : public Backend {
  public:
   TorchBackend(const DeviceInfo& device, const std::string& file)
@@ -126,15 +133,15 @@ class TorchSolver final : public Solver {
   }
 
   std::unique_ptr<Backend> open(Device& device) const override {
-    const char* const file = variable_or_null(kOperatorsVariable);
-    if (file == nullptr) fail(ErrorCode::unavailable, "{} names no library of PyTorch's operators", kOperatorsVariable);
-    return std::make_unique<TorchBackend>(device.info(), file);
+    return std::make_unique<TorchBackend>(device.info(), operators_file());
   }
 };
 
 }  // namespace
 
 void register_torch_solver(Registry& registry);
-void register_torch_solver(Registry& registry) { registry.add(std::make_unique<TorchSolver>()); }
+void register_torch_solver(Registry& registry) {
+  registry.add(std::make_unique<TorchSolver>(), [] { open_torch_library(operators_file()); });
+}
 
 }  // namespace attune

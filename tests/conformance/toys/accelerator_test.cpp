@@ -197,6 +197,7 @@ TEST_F(SharedOperandsTest, WhoChangesThemInAScheduleOfItsOwnIsKnown) {
 TEST_F(AcceleratorTest, ItsOwnKernelsFillInputsComputeReferencesAndCompareOutputs) {
   check_device_fill(device_);
   check_device_references(device_);
+  check_large_device_references(device_, kLongReferenceKeys, 50);
   check_device_comparison(device_);
 }
 
