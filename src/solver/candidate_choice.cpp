@@ -2,6 +2,7 @@
 #include "solver/candidate_choice.h"
 
 #include "base/error.h"
+#include "solver/candidate_number.h"
 
 namespace attune {
 namespace {
@@ -31,7 +32,10 @@ void check_is_offered(const Candidate& candidate, const Problem& problem, std::s
 std::vector<Candidate> chosen_candidates(const CandidateChoice& choice, const Problem& problem,
                                          std::span<const Contender> contenders, const DeviceInfo& device) {
   std::vector<Candidate> chosen;
-  for (const std::string& name : choice.names) chosen.push_back(Candidate::parse(name));
+  for (const std::string& name : choice.names) {
+    const auto number = CandidateNumber::parse(name);
+    chosen.push_back(number ? numbered_candidate(*number, contenders) : Candidate::parse(name));
+  }
   if (!choice.solver.empty())
     chosen.push_back(candidate_of(choice.solver, choice.config, contenders));
   else if (!choice.config.empty())
