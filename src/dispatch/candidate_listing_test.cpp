@@ -73,14 +73,16 @@ TEST_F(CandidateListing, RunsWhatANumberMeansAsItDoesTheName) {
 }
 
 TEST_F(CandidateListing, ANumberIsOfItsProblem) {
-  const std::string small = fake().candidates.back().short_name;
-  EXPECT_EQ(run(small), "");
-  // The list of another problem takes the place of the first one's, whose numbers still mean what they did.
-  const std::string other = "gemm_a16w16 m=64 n=64 k=64 dtype=fp32";
-  const auto listed = dispatcher().candidates(other, {.solver = "fake.gemm"});
+  const NumberedCandidate last = fake().candidates.back();
+  EXPECT_EQ(run(last.short_name), "");
+  // Of packed weights there are more candidates, with layouts in their names. That list takes the place of the first.
+  const std::string packed = std::string(kProblem) + " bpreshuffle=1";
+  const auto listed = dispatcher().candidates(packed, {.solver = "fake.gemm"});
   ASSERT_EQ(listed.size(), 1u);
-  EXPECT_EQ(run(small), "");
-  EXPECT_EQ(fake().candidates.back().short_name, small);
+  ASSERT_FALSE(listed[0].candidates.empty());
+  EXPECT_THAT(listed[0].candidates, testing::Each(testing::Field(&NumberedCandidate::name, HasSubstr("b_layout="))));
+  EXPECT_EQ(run(last.short_name), "") << "what it meant before";
+  EXPECT_EQ(fake().candidates.back().name, last.name);
 }
 
 TEST_F(CandidateListing, IsAsLongAsTheCallerWants) {
