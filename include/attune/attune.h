@@ -206,11 +206,11 @@ ATTUNE_API int attune_run(attune_dispatcher* dispatcher, const attune_gemm_key* 
 /// Like attune_run() with named operands. `bias` is null without ATTUNE_BIAS.
 ATTUNE_API int attune_gemm(attune_dispatcher* dispatcher, const attune_gemm_key* key, const void* x, const void* w,
                            const void* bias, void* out, void* stream);
-/// Runs one candidate, named as in tables (`jit_cpu.gemm@3:bm=4;...`), on a problem in the text form of
-/// attune_problem_key(). No table is read. A kernel that is not compiled is compiled first, which takes seconds.
-/// Operands as for attune_run(). ATTUNE_INVALID_INPUT for a wrong text or a config outside its space;
-/// ATTUNE_UNAVAILABLE when the solver is missing, has another version or does not support the problem, and when its
-/// compiler failed.
+/// Runs one candidate, named as in tables (`jit_cpu.gemm@3:bm=4;...`) or numbered as attune_candidates() does
+/// (`cublaslt#17`), on a problem in the text form of attune_problem_key(). No table is read. A kernel that is not
+/// compiled is compiled first, which takes seconds. Operands as for attune_run(). ATTUNE_INVALID_INPUT for a wrong text
+/// or a config outside its space; ATTUNE_UNAVAILABLE when the solver is missing, has another version or does not
+/// support the problem, and when its compiler failed.
 ATTUNE_API int attune_run_candidate(attune_dispatcher* dispatcher, const char* problem, const char* candidate,
                                     void* const* operands, size_t num_operands, void* stream);
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attune/candidates.h"
 #include "attune/dispatch_counts.h"
 #include "attune/error.h"
 #include "attune/export.h"
@@ -145,15 +146,21 @@ class ATTUNE_API Dispatcher {
   /// weights alone.
   Weights pack_weights(const Key& key, std::span<const void* const> plain, PackOptions options = {});
   Weights pack_weights(const GemmKey& key, const void* plain, PackOptions options = {});
-  /// Runs one candidate, named as in tables (`jit_cpu.gemm@3:bm=4;…`), on a problem given as text (`gemm_a16w16 m=4
-  /// n=96 k=64 dtype=fp32`). No table is read and nothing is counted. A kernel that is not in the cache is compiled
-  /// first: the call waits, whatever DispatcherOptions::compile_mode is. The plan is kept like any other; a later call
-  /// costs about 10 µs more than run(). Throws invalid_input for a wrong text, a wrong number of operands, a config
-  /// outside its space and weights in another layout than plain; unavailable when the solver is missing, has another
-  /// version or does not support the problem, or its compiler failed (remembered until reload()), or the candidate does
-  /// not state what the dispatcher requires; device when the library refuses.
+  /// Runs one candidate, named as in tables (`jit_cpu.gemm@3:bm=4;…`) or numbered as candidates() does
+  /// (`cublaslt#17`), on a problem given as text (`gemm_a16w16 m=4 n=96 k=64 dtype=fp32`). No table is read and nothing
+  /// is counted. A kernel that is not in the cache is compiled first: the call waits, whatever
+  /// DispatcherOptions::compile_mode is. The plan is kept like any other; a later call costs about 10 µs more than
+  /// run(). Throws invalid_input for a wrong text, a wrong number of operands, a config outside its space and weights
+  /// in another layout than plain; unavailable when the solver is missing, has another version or does not support the
+  /// problem, or its compiler failed (remembered until reload()), or the candidate does not state what the dispatcher
+  /// requires; device when the library refuses.
   void run_candidate(std::string_view problem, std::string_view candidate, std::span<void* const> operands,
                      void* stream = nullptr);
+  /// Lists the candidates of a problem given as text, by solver, with their numbers. Nothing is run or compiled; every
+  /// solver's library is opened, unless the range names one. A library with a long list takes a second at its first
+  /// call for a problem, during which other calls that make a plan wait. Throws invalid_input for a wrong text and
+  /// unavailable for a range of a solver that is not there.
+  std::vector<SolverCandidates> candidates(std::string_view problem, const CandidateRange& range = {});
   /// Returns a handle that keeps the plan of this thread's last hit alive; it must end before the dispatcher does.
   /// Memory of an evicted plan that a handle holds is not counted. Null for a hit without a plan. No lock. Throws
   /// invalid_input for a hit that is not of this thread's last lookup with a plan.
@@ -195,6 +202,9 @@ class ATTUNE_API Dispatcher {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+/// Calls Dispatcher::candidates() of the process's own dispatcher.
+ATTUNE_API std::vector<SolverCandidates> candidates(std::string_view problem, const CandidateRange& range = {});
 
 /// Calls Dispatcher::run_candidate() of the process's own dispatcher.
 ATTUNE_API void run(std::string_view problem, std::string_view candidate, std::span<void* const> operands,

@@ -15,6 +15,7 @@ from attune.errors import Error
 from attune._attune import (
     PackedOperands,
     PackedWeights,
+    candidates,
     counts,
     explain,
     gemm_a16w16,
@@ -38,6 +39,7 @@ __all__ = [
     "PackedOperands",
     "PackedWeights",
     "Progress",
+    "candidates",
     "capture",
     "counts",
     "errors",

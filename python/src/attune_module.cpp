@@ -60,6 +60,26 @@ std::vector<nb::dict> tables(const std::optional<std::string>& device) {
   return all;
 }
 
+std::vector<nb::dict> candidates(const std::string& problem, const std::optional<std::string>& solver, uint64_t first,
+                                 uint64_t limit, const std::optional<std::string>& device) {
+  std::vector<SolverCandidates> listed;
+  {
+    const GilRelease others_run;  // Libraries are opened, and a long list takes a second.
+    listed = named(device).candidates(problem, {solver.value_or(""), first, limit});
+  }
+  std::vector<nb::dict> all;
+  for (const SolverCandidates& own : listed) {
+    nb::dict names, one;
+    for (const NumberedCandidate& candidate : own.candidates) names[candidate.short_name.c_str()] = candidate.name;
+    one["solver"] = own.solver;
+    one["why_none"] = own.why_none;
+    one["num_numbers"] = own.num_numbers;
+    one["candidates"] = names;
+    all.push_back(one);
+  }
+  return all;
+}
+
 std::vector<std::string> notices(const std::optional<std::string>& device) {
   const GilRelease others_run;
   return named(device).notices();
@@ -126,11 +146,25 @@ constexpr const char* kExplainDoc = R"(Returns the steps of a problem's lookup a
 problem: as `attune` writes it, `gemm_a16w16 m=128 n=1536 k=7168 dtype=bf16 bias=1`; omitted attributes have their defaults.
 device: `cuda:0`; None: that of ATTUNE_DEVICE, `cpu:0` without it.
 Raises InvalidInputError for another text or device.)";
+constexpr const char* kCandidatesDoc =
+    R"(Lists the candidates of a problem, by solver: a dict for each. Runs and compiles nothing.
+
+solver       its id
+why_none     why it has none for the problem here, '' if it has some
+num_numbers  all its numbers are below this one
+candidates   a dict of those with the numbers first ... first + limit - 1, except what the solver's rules exclude:
+             {'cublaslt#17': 'cublaslt.gemm@2+13.1.0:algo=66;...'}
+
+run() takes either text. A number means a candidate for one problem, device, thread limit and loaded library; tables
+carry it as solidx, and the name, which alone lasts.
+
+problem: as for run. solver: the only one, its id or the first part of it (`cublaslt`); None: all. device: as for explain.
+Raises InvalidInputError for another text and attune.errors.UnavailableError for a solver that is not there.)";
 constexpr const char* kRunDoc = R"(Runs a problem of any op: one candidate of it, or the kernel that the tables name.
 
 problem    as `attune` writes it, `gemm_a16w16 m=4 n=96 k=64 dtype=fp32`; omitted attributes have their defaults
-candidate  as tables name it, `jit_cpu.gemm@3:bm=4;...`; `attune list candidates PROBLEM` lists them. Tables are not
-           used. None: the kernel of the problem's row in the tables, or the untuned one
+candidate  as tables name it, `jit_cpu.gemm@3:bm=4;...`, or its number here, `jit_cpu#7`; candidates() lists both.
+           Tables are not used. None: the kernel of the problem's row in the tables, or the untuned one
 tensors    the problem's operands in order (of a product a, b, bias if there is one, c), the output last, which is
            written in place; or a dict of them by role, {'a': x, 'b': w, 'c': out}
 packed     what pack_operands returned for the problem with any number of rows; tensors then omit these operands. Without
@@ -208,6 +242,8 @@ NB_MODULE(_attune, module) {
              nb::kw_only(), "stream"_a.none() = nb::none(), kGemmDoc);
   module.def("run", &run_problem, "problem"_a, "candidate"_a.none(), "tensors"_a, "packed"_a.none() = nb::none(),
              nb::kw_only(), "stream"_a.none() = nb::none(), kRunDoc);
+  module.def("candidates", &candidates, "problem"_a, "solver"_a.none() = nb::none(), nb::kw_only(), "first"_a = 0,
+             "limit"_a = attune::CandidateRange().limit, "device"_a.none() = nb::none(), kCandidatesDoc);
   nb::class_<PackedWeights>(module, "PackedWeights", "Packed weights, for every number of rows; see pack_weights.")
       .def_prop_ro("layouts", &PackedWeights::layouts)
       .def_prop_ro("nbytes", &PackedWeights::bytes)

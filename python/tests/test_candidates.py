@@ -68,6 +68,46 @@ class Runs(unittest.TestCase):
         attune.run(PROBLEM, candidates[0], [x, w, out])
         close(out, product(x, w), 1e-5)
 
+    def test_every_candidate_by_its_number_and_by_its_name(self):
+        (portable,) = attune.candidates(PROBLEM, "portable")
+        self.assertEqual((portable["solver"], portable["why_none"]), ("portable.gemm", ""))
+        self.assertIn(CANDIDATE, portable["candidates"].values())
+        for number, name in portable["candidates"].items():
+            self.assertRegex(number, r"^portable#\d+$")
+            self.assertLess(int(number.split("#")[1]), portable["num_numbers"])
+            for candidate in (number, name):
+                x, w, out = operands()
+                attune.run(PROBLEM, candidate, [x, w, out])
+                close(out, product(x, w), 1e-5)
+
+    def test_lists_are_as_long_as_they_are_wanted(self):
+        everything = {one["solver"]: one for one in attune.candidates(PROBLEM)}
+        self.assertIn("portable.gemm", everything)
+        for one in everything.values():
+            self.assertEqual(bool(one["why_none"]), one["num_numbers"] == 0, one)
+        whole = everything["portable.gemm"]["candidates"]
+        paged = {}
+        for first in range(everything["portable.gemm"]["num_numbers"]):
+            (one,) = attune.candidates(PROBLEM, "portable.gemm", first=first, limit=1)
+            self.assertLessEqual(len(one["candidates"]), 1)
+            paged.update(one["candidates"])
+        self.assertEqual(paged, whole)
+
+    def test_numbers_and_lists_that_mean_nothing_are_refused(self):
+        x, w, out = operands()
+        (portable,) = attune.candidates(PROBLEM, "portable", limit=0)
+        beyond = f"portable#{portable['num_numbers']}"
+        with self.assertRaisesRegex(ValueError, f"the numbers of portable.gemm for this problem are below .*{beyond}"):
+            attune.run(PROBLEM, beyond, [x, w, out])
+        with self.assertRaisesRegex(ValueError, "solver#number"):
+            attune.run(PROBLEM, "portable#one", [x, w, out])
+        for call in (lambda: attune.run(PROBLEM, "gone#0", [x, w, out]), lambda: attune.candidates(PROBLEM, "gone")):
+            with self.assertRaisesRegex(errors.UnavailableError, "gone"):
+                call()
+        with self.assertRaises(ValueError):
+            attune.candidates("gemm_a16w16 m=2")
+        self.assertFalse(out.any())
+
     def test_in_several_threads(self):
         def call():
             x, w, out = operands()

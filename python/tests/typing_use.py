@@ -30,6 +30,7 @@ def use(x: Array, w: Array, bias: Array | None, out: bytearray) -> None:
     attune.run("gemm_a16w16 m=1 n=1 k=1 bpreshuffle=1", None, [x, out], operands)
     attune.run("gemm_a16w16 m=1 n=1 k=1", [x, w, out])  # type: ignore[call-arg, arg-type]
     assert_type(attune.counts(), dict[str, int])
+    assert_type(attune.candidates("gemm_a16w16 m=1 n=1 k=1", "portable", first=3, limit=5), list[dict[str, Any]])
     assert_type(attune.notices(), list[str])
     assert_type(attune.reload(), bool)
     assert_type(attune.tables()[0]["file"], Path)

@@ -200,6 +200,10 @@ Dispatcher& Dispatcher::global(std::string_view device) {
   return own(options);
 }
 
+std::vector<SolverCandidates> candidates(std::string_view problem, const CandidateRange& range) {
+  return Dispatcher::global().candidates(problem, range);
+}
+
 void run(std::string_view problem, std::string_view candidate, std::span<void* const> operands, void* stream) {
   Dispatcher::global().run_candidate(problem, candidate, operands, stream);
 }

@@ -26,6 +26,7 @@ PublishedRow row_of(const Decision& decision, const DeviceInfo& device) {
   row.num_units = device.num_units;
   row.model = device.model;
   row.require = decision.protocol.require;
+  if (const auto number = decision.winner_number()) row.algorithm = static_cast<int64_t>(*number);
   return row;
 }
 

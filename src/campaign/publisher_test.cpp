@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "formats/csv/csv_document.h"
 #include "formats/csv/table.h"
 #include "formats/tune_gemm/tune_gemm.h"
 #include "process/temporary_folder.h"
@@ -80,6 +81,20 @@ TEST_F(Publisher, WritesWinnerAndDevice) {
   EXPECT_EQ(row.num_units, 4);
   EXPECT_EQ(row.device, "Fake");
   EXPECT_EQ(row.layout, "plain");
+}
+
+TEST_F(Publisher, WritesTheWinnersNumberOrThatItHasNone) {
+  begin({one_, two_});
+  TuneResult numbered = decided(one_, 10);
+  numbered.decision->finalists = {{.candidate = numbered.decision->winner, .number = 17}};
+  publisher_->finished(numbered);
+  publisher_->finished(decided(two_, 10));
+  publisher_->flush();
+  const CsvDocument file = CsvDocument::read(inputs_.table);
+  const size_t column = file.find_column("solidx").value();
+  ASSERT_EQ(file.num_rows(), 2u);
+  EXPECT_EQ(file.cell(0, column), "17");
+  EXPECT_EQ(file.cell(1, column), "-1");
 }
 
 TEST_F(Publisher, WritesNoRowWithoutADecision) {

@@ -165,7 +165,10 @@ void add_bench_flags(CLI::App& command, Action& chosen) {
   command.add_option("--solver", options->choice.solver, "One solver, such as onednn.gemm");
   command.add_option("--config", options->choice.config,
                      "Config of that solver: \"impl=gemm:jit;threads=2\"; default: the untuned one");
-  command.add_option("--candidate", options->choice.names, "Full name of a candidate, as in tables; may be repeated")
+  command
+      .add_option("--candidate", options->choice.names,
+                  "Full name of a candidate, as in tables, or its number with the library here, \"cublaslt#17\"; may "
+                  "be repeated")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   add_run_flags(command, options->run);
   add_require_flag(command, options->require,

@@ -124,6 +124,7 @@ int list_candidates(const ListOptions& options) {
     object["sampled"] = pruned.sampled;
     if (options.json) {
       object["candidates"] = ordered_json::array();
+      object["numbers"] = contender.parts.empty() ? ordered_json(pruned.allowed) : ordered_json::array();
       for (const uint64_t index : pruned.allowed)
         object["candidates"].push_back(
             Candidate{contender.solver, contender.version, contender.space.at(index)}.name());
@@ -133,7 +134,9 @@ int list_candidates(const ListOptions& options) {
     print_line(stdout, contender.solver + ": " + pruned.count_text(contender.space));
     for (const uint64_t index : pruned.allowed) {
       const Candidate candidate{contender.solver, contender.version, contender.space.at(index)};
-      std::printf("  %s%s\n", candidate.name().c_str(), candidate.config == contender.untuned ? "  (untuned)" : "");
+      const std::string number = contender.parts.empty() ? "  #" + std::to_string(index) : "";
+      std::printf("  %s%s%s\n", candidate.name().c_str(), number.c_str(),
+                  candidate.config == contender.untuned ? "  (untuned)" : "");
     }
     if (!options.pruned) continue;
     for (const Rule& rule : contender.space.rules()) {

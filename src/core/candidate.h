@@ -25,6 +25,9 @@ struct Candidate {
   auto operator<=>(const Candidate&) const = default;
 };
 
+/// The first part of a solver's id, which tables carry as the library: `cublaslt` of `cublaslt.gemm`.
+inline std::string_view first_part(std::string_view solver) noexcept { return solver.substr(0, solver.find('.')); }
+
 /// The parameter of a config that names the layout of the weights which the kernel reads.
 inline constexpr const char* kLayoutParameter = "b_layout";
 /// The layout of weights as a layer holds them: of a config without the parameter, and of an empty cell of a table.

@@ -90,11 +90,23 @@ bool Deadlines::cover(const Deadlines& other) const noexcept {
   return covers(load_ms, other.load_ms) && covers(run_ms, other.run_ms);
 }
 
+namespace {
+const Finalist* find_winner(const Decision& decision) noexcept {
+  const auto found = std::find_if(decision.finalists.begin(), decision.finalists.end(),
+                                  [&](const Finalist& one) { return one.candidate == decision.winner; });
+  return found == decision.finalists.end() ? nullptr : &*found;
+}
+}  // namespace
+
 const std::vector<BinaryIdentity>& Decision::winner_binaries() const {
   static const std::vector<BinaryIdentity> kNone;
-  const auto found =
-      std::find_if(finalists.begin(), finalists.end(), [&](const Finalist& one) { return one.candidate == winner; });
-  return found == finalists.end() ? kNone : found->binaries;
+  const Finalist* const own = find_winner(*this);
+  return own == nullptr ? kNone : own->binaries;
+}
+
+std::optional<uint64_t> Decision::winner_number() const {
+  const Finalist* const own = find_winner(*this);
+  return own == nullptr ? std::nullopt : own->number;
 }
 
 bool is_unfinished_tie(const Decision& decision) noexcept {

@@ -101,6 +101,9 @@ struct Finalist {
   /// a contest that is `faster`, and perhaps the best of other layouts.
   bool confirmed = false;
   std::vector<BinaryMetadata> metadata;  ///< As in its Record.
+  /// Its place in the space of its solver, as it was when it was measured. Nothing: it has none
+  /// (solver/candidate_number.h), or the entry is of an older version.
+  std::optional<uint64_t> number = std::nullopt;
   bool operator==(const Finalist&) const = default;
 };
 
@@ -172,6 +175,8 @@ struct Decision {
   std::string device_id;  ///< DeviceInfo::id; empty in an entry of an older version.
   /// Binaries of the winner, as verified; empty for a library's candidate.
   const std::vector<BinaryIdentity>& winner_binaries() const;
+  /// Finalist::number of the winner.
+  std::optional<uint64_t> winner_number() const;
   bool operator==(const Decision&) const = default;
 };
 

@@ -71,6 +71,10 @@ TEST(Decision, TheWinnersBinariesAreThoseOfItsFinalist) {
   decision.finalists.push_back({.candidate = decision.winner, .binaries = {{"r", "gcc", "b"}}});
   ASSERT_EQ(decision.winner_binaries().size(), 1u);
   EXPECT_EQ(decision.winner_binaries().front().sha256, "b");
+  EXPECT_EQ(decision.winner_number(), std::nullopt);
+  decision.finalists[0].number = 3;
+  decision.finalists[1].number = 5;
+  EXPECT_EQ(decision.winner_number(), 5u);
 }
 
 TEST(Names, OfCachePoliciesReadBackAndOthersAreRefused) {

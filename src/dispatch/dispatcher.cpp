@@ -195,10 +195,10 @@ std::vector<TensorSpec> Dispatcher::operands(const Key& key, const Weights* weig
 void Dispatcher::run_candidate(std::string_view text, std::string_view candidate, std::span<void* const> operands,
                                void* stream) {
   const Problem problem = state_->read_problem(text);
-  const Candidate parsed = Candidate::parse(candidate);
+  const PlanService::CapturedCall call(state_->plans, stream);
+  const Candidate parsed = state_->plans.candidate(problem, candidate);
   const auto wanted = op_of(problem).tensors(problem);
   if (operands.size() != wanted.size()) refuse_operands(problem.op(), wanted, operands, false);
-  const PlanService::CapturedCall call(state_->plans, stream);
   const Plan& plan = state_->plans.require(problem, parsed);
   if (!OperandList(wanted).accepts(operands)) refuse_operands(problem.op(), wanted, operands, false);
   run_plan(plan, operands, stream);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "device/device_kind.h"
+#include "dispatch/plans/numbered_candidates.h"
 #include "dispatch/plans/plan_maker.h"
 #include "dispatch/plans/resolver.h"
 #include "dispatch/table_snapshot_store.h"
@@ -25,6 +26,7 @@ struct LimitedDevice {
                 DispatchLog& log, Requirement required)
       : maker(std::move(device), registry(HostProcess::application), std::move(cache), asks_compilers),
         resolver(maker, plans, log, required),
+        numbered(maker, registry(HostProcess::application)),
         info(maker.device()),
         units(info.num_units),
         captured_threads(units_are_cores(info) ? static_cast<int>(units) : 0) {}
@@ -34,6 +36,7 @@ struct LimitedDevice {
 
   PlanMaker maker;
   Resolver resolver;
+  NumberedCandidates numbered;
   const DeviceInfo& info;
   const int64_t units;
   const int captured_threads;  ///< Limit that captured shapes are noted with; 0 on a device that is no host.

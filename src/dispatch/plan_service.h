@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "attune/candidates.h"
 #include "attune/common_changes.h"
 #include "attune/dispatcher.h"
 #include "base/mutex.h"
@@ -84,6 +85,15 @@ class PlanService {
   /// Returns the plan of a candidate of a normalised problem, valid like Hit::plan, and compiles it first if needed.
   /// Throws like Dispatcher::run_candidate().
   const Plan& require(const Problem& problem, const Candidate& candidate) ATTUNE_EXCLUDES(guard_);
+
+  // Defined in candidate_listing.cpp.
+
+  /// The candidate of a normalised problem that a text names or numbers, under the present thread limit. Throws
+  /// invalid_input, for a number also like NumberedCandidates::find().
+  Candidate candidate(const Problem& problem, std::string_view text) ATTUNE_EXCLUDES(guard_);
+  /// Like Dispatcher::candidates() for a normalised problem.
+  std::vector<SolverCandidates> candidates(const Problem& problem, const CandidateRange& range) ATTUNE_EXCLUDES(guard_);
+
   /// How to pack weights; like WeightsPacker::choose() with the rows under the present limit.
   WeightsPacker::PackingChoice choose_packing(const Key& key, const PackOptions& wanted) ATTUNE_EXCLUDES(guard_);
   /// Packs one copy. Takes seconds for large weights; other threads may make plans and fork meanwhile, unless a library

@@ -1,10 +1,22 @@
 // SPDX-License-Identifier: MIT
 #include "solver/candidate_choice.h"
 
+#include <algorithm>
+
 #include "base/error.h"
+#include "solver/candidate_number.h"
 
 namespace attune {
 namespace {
+
+/// A candidate by its name, or by its number here.
+Candidate named_candidate(const std::string& text, std::span<const Contender> contenders) {
+  const auto number = CandidateNumber::parse(text);
+  if (!number) return Candidate::parse(text);
+  if (std::ranges::none_of(contenders, [&](const Contender& one) { return number->is_of(one.solver); }))
+    fail(ErrorCode::not_found, "no solver of this name is available, see `attune list solvers`: '{}'", text);
+  return numbered_candidate(*number, contenders);
+}
 
 Candidate candidate_of(const std::string& solver, const std::string& config, std::span<const Contender> contenders) {
   const Contender* contender = find_contender(contenders, solver);
@@ -31,7 +43,7 @@ void check_is_offered(const Candidate& candidate, const Problem& problem, std::s
 std::vector<Candidate> chosen_candidates(const CandidateChoice& choice, const Problem& problem,
                                          std::span<const Contender> contenders, const DeviceInfo& device) {
   std::vector<Candidate> chosen;
-  for (const std::string& name : choice.names) chosen.push_back(Candidate::parse(name));
+  for (const std::string& name : choice.names) chosen.push_back(named_candidate(name, contenders));
   if (!choice.solver.empty())
     chosen.push_back(candidate_of(choice.solver, choice.config, contenders));
   else if (!choice.config.empty())

@@ -12,7 +12,7 @@ namespace attune {
 
 /// Candidates of one problem as a person names them.
 struct CandidateChoice {
-  std::vector<std::string> names;  ///< Candidate::name() of each.
+  std::vector<std::string> names;  ///< Candidate::name() of each, or its CandidateNumber.
   std::string solver;              ///< Id of one more candidate's solver; empty: none.
   std::string config;              ///< Its Config::key(), of that solver; empty: the untuned config.
 };
@@ -21,7 +21,7 @@ struct CandidateChoice {
 /// solver that supports the problem, in the order of the contenders. A name of another version or of a solver that is
 /// not here is kept: it may be a table's. Throws invalid_input for a name or config that cannot be parsed, a config
 /// without a solver, and one that its solver does not offer on the device; not_found for an unknown solver; unavailable
-/// when the solver, or all solvers, do not support the problem.
+/// when the solver, or all solvers, do not support the problem. A number throws like numbered_candidate().
 std::vector<Candidate> chosen_candidates(const CandidateChoice& choice, const Problem& problem,
                                          std::span<const Contender> contenders, const DeviceInfo& device);
 

@@ -49,6 +49,16 @@ TEST(CandidateChoice, NamesComeFirstAndASolverHasItsVersionHere) {
   EXPECT_THAT(chosen({.solver = "two.gemm", .config = "b=4"}), ElementsAre("two.gemm@3:b=4"));
 }
 
+TEST(CandidateChoice, ANumberIsOfASolverThatIsHere) {
+  EXPECT_THAT(chosen({.names = {"two#1", "two.gemm#0"}}), ElementsAre("two.gemm@3:b=4", "two.gemm@3:b=2"));
+  EXPECT_EQ(refusal_of({.names = {"gone#0"}}, three_contenders()),
+            std::pair(ErrorCode::not_found,
+                      std::string("no solver of this name is available, see `attune list solvers`: 'gone#0'")));
+  EXPECT_EQ(refusal_of({.names = {"two#2"}}, three_contenders()),
+            std::pair(ErrorCode::invalid_input,
+                      std::string("the numbers of two.gemm for this problem are below 2, got 'two#2'")));
+}
+
 TEST(CandidateChoice, AConfigThatItsSolverDoesNotOfferIsWrongInput) {
   const auto here = three_contenders();
   const std::pair refused(ErrorCode::invalid_input,

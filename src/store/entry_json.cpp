@@ -116,6 +116,7 @@ json json_of(const Finalist& finalist) {
                 {"confirmed", finalist.confirmed}};
   write(value, "us", finalist.comparison);
   write(value, finalist.metadata);
+  if (finalist.number) value["number"] = *finalist.number;
   return value;
 }
 Finalist finalist_from(const json& value) {
@@ -124,7 +125,8 @@ Finalist finalist_from(const json& value) {
           value.contains("errors") ? errors_from(value.at("errors")) : Errors{},
           binaries_from(value),
           value.value("confirmed", false),
-          metadata_from(value)};
+          metadata_from(value),
+          value.contains("number") ? std::optional(uint64_from(value.at("number"))) : std::nullopt};
 }
 
 json to_json(const Started& started) {

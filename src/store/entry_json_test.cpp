@@ -47,6 +47,19 @@ TEST_F(EntryJson, EntriesWithoutReportsOfCompilersAreThoseOfOlderVersions) {
   }
 }
 
+TEST_F(EntryJson, FinalistsWithoutANumberAreThoseOfOlderVersions) {
+  Decision numbered = decision("a=1");
+  const std::string without = entry_to_json(numbered);
+  EXPECT_EQ(nlohmann::json::parse(without)["finalists"][0].count("number"), 0u);
+  numbered.finalists[0].number = 17;
+  const std::string with = entry_to_json(numbered);
+  EXPECT_EQ(entry_from_json(with), Entry(numbered));
+  auto damaged = nlohmann::json::parse(with);
+  EXPECT_EQ(damaged["finalists"][0]["number"], 17);
+  damaged["finalists"][0]["number"] = -1;
+  EXPECT_THROW(entry_from_json(damaged.dump()), Error);
+}
+
 TEST_F(EntryJson, EntriesWithoutTheIdOfTheirDeviceAreThoseOfOlderVersions) {
   for (const Entry& entry : {Entry(record("a=1")), Entry(decision("a=1"))}) {
     auto older = nlohmann::json::parse(entry_to_json(entry));

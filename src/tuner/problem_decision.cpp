@@ -114,6 +114,7 @@ void ProblemRun::decide() {
                                     .entrants = entrants_,
                                     .race_times = race_times_,
                                     .failures = result_.failures,
+                                    .contenders = contenders_,
                                     .opponents = std::move(opponents),
                                     .versions = source_->versions(),
                                     .strategy = how_.strategy.name,

@@ -25,6 +25,31 @@ class ShapesOfACsv(story.Story):
             self.assertEqual((row["libtype"], row["err_ratio"], row["layout"]), ("fake", "0.0", "plain"))
         self.assertIn("3 shapes decided: geometric mean", result.stdout)
 
+    def test_a_rows_number_is_that_of_its_kernel_in_the_list_and_benches_it(self):
+        self.put("shapes.csv", SHAPES)
+        self.tune("-i", "shapes.csv", "-o", "t.csv")
+        for row in self.rows("t.csv"):
+            problem = f"gemm_a16w16 m={row['M']} n={row['N']} k={row['K']} dtype=fp32 bias={int(row['bias'] == 'True')}"
+            listed = self.attune("list", "candidates", problem, "--devices", "fake:0", "--json").json
+            (fake,) = (one for one in listed if one["solver"] == "fake.gemm")
+            self.assertEqual(dict(zip(fake["numbers"], fake["candidates"], strict=True))[int(row["solidx"])], row["kernelName"])
+            lines = self.attune("list", "candidates", problem, "--devices", "fake:0").stdout.splitlines()
+            self.assertTrue(any(line.split()[:2] == [row["kernelName"], "#" + row["solidx"]] for line in lines))
+            short = f"{row['libtype']}#{row['solidx']}"
+            timed = self.attune("bench", problem, "--devices", "fake:0", "--candidate", short, "--iters", "3", "--json").json
+            self.assertEqual([one["candidate"] for one in timed["candidates"]], [row["kernelName"]])
+            number = row["solidx"]
+        self.put("again.csv", "M,N,K,dtype,bias\n2,24,32,fp32,1\n")
+        self.tune("-i", "again.csv", "-o", "again_tuned.csv")  # Reused from the journal.
+        self.assertEqual([row["solidx"] for row in self.rows("again_tuned.csv")], [number])
+
+    def test_a_number_that_means_nothing_is_refused(self):
+        problem = "gemm_a16w16 m=1 n=32 k=48 dtype=fp32"
+        self.refused("bench", problem, "--devices", "fake:0", "--candidate", "fake#99999", says=("the numbers of fake.gemm", "fake#99999"))
+        self.refused("bench", problem, "--devices", "fake:0", "--candidate", "fake#x", says=("solver#number", "fake#x"))
+        self.refused("bench", problem, "--devices", "fake:0", "--candidate", "gone#1",
+                     says="no solver of this name is available, see `attune list solvers`: 'gone#1'")
+
     def test_without_devices_the_rows_name_them(self):
         self.put("shapes.csv", "gfx,M,N,K,dtype\nfake,4,32,32,fp32\n")
         self.attune("tune", "-i", "shapes.csv", "-o", "t.csv", "--quiet-wait", "0")

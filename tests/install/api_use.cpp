@@ -73,6 +73,11 @@ void dispatching(const char* capture) {
   const char* problem = "gemm_a16w16 m=3 n=8 k=16 dtype=fp32";
   attune::run(problem, "portable.gemm@1:block=4x4", std::array<void*, 3>{x.data(), w.data(), y.data()});
   own.run_candidate(problem, "portable.gemm@1:block=1x4", std::array<void*, 3>{x.data(), w.data(), y.data()});
+  const auto listed = own.candidates(problem, {.solver = "portable"});
+  expect(listed.size() == 1 && listed[0].candidates.size() > 1 && listed[0].why_none.empty(), "candidates");
+  expect(attune::candidates(problem, {.limit = 1}).size() > 1, "candidates of every solver");
+  own.run_candidate(problem, listed[0].candidates.back().short_name,
+                    std::array<void*, 3>{x.data(), w.data(), y.data()});
   y.fill(0);
   attune::Weights weights = own.pack_weights(key, w.data());
   own.run(key, weights, std::array<void*, 2>{x.data(), y.data()});

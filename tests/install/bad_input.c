@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Every mistake that a C caller can make and the library can see: a code and a sentence, never a crash. */
 #include <attune/attune.h>
+#include <attune/attune_candidates.h>
 #include <attune/attune_key.h>
 #include <attune/attune_weights.h>
 #include <attune/attune_workspace.h>
@@ -257,6 +258,47 @@ static void packed_weights(attune_dispatcher* dispatcher) {
   WORKS(attune_free_weights(weights));
 }
 
+/* What attune_candidates() gave. */
+typedef struct {
+  int count, last;      /* Candidates received, and how many are wanted. */
+  char short_name[100]; /* Of the last. */
+  char name[200];
+} received;
+
+static int receive(void* data, const attune_candidate* candidate) {
+  received* const all = (received*)data;
+  HOLDS(candidate->size == sizeof *candidate && strcmp(candidate->solver, "portable.gemm") == 0);
+  snprintf(all->short_name, sizeof all->short_name, "%s", candidate->short_name);
+  snprintf(all->name, sizeof all->name, "%s", candidate->name);
+  return ++all->count == all->last;
+}
+
+static void numbers(attune_dispatcher* dispatcher, const char* problem, void* const* operands, const float* result) {
+  received all = {0, 0, "", ""}, first = {0, 1, "", ""}, none = {0, 0, "", ""};
+  uint64_t limit = 0;
+  char beyond[100];
+  WORKS(attune_candidates(dispatcher, problem, "portable", 0, 1000, receive, &all, &limit));
+  HOLDS(all.count > 1 && limit >= (uint64_t)all.count && strncmp(all.name, "portable.gemm@", 14) == 0);
+  WORKS(attune_candidates(dispatcher, problem, "portable.gemm", 0, 1000, receive, &first, NULL));
+  HOLDS(first.count == 1 && strcmp(first.name, all.name) != 0);
+  WORKS(attune_candidates(dispatcher, problem, "portable", limit, 1000, receive, &none, NULL));
+  HOLDS(none.count == 0);
+  *(float*)operands[2] = 0;
+  WORKS(attune_run_candidate(dispatcher, problem, all.short_name, operands, 3, NULL));
+  HOLDS(result[0] == 8);
+  snprintf(beyond, sizeof beyond, "portable#%lu", (unsigned long)limit);
+  REFUSED(attune_run_candidate(dispatcher, problem, beyond, operands, 3, NULL), beyond);
+  REFUSED(attune_run_candidate(dispatcher, problem, "portable#x", operands, 3, NULL), "solver#number");
+  check(__LINE__, attune_run_candidate(dispatcher, problem, "gone#0", operands, 3, NULL), ATTUNE_UNAVAILABLE, "gone");
+  check(__LINE__, attune_candidates(dispatcher, problem, "gone", 0, 1, receive, &none, NULL), ATTUNE_UNAVAILABLE,
+        "gone");
+  REFUSED(attune_candidates(NULL, problem, NULL, 0, 1, receive, &none, NULL), "dispatcher");
+  REFUSED(attune_candidates(dispatcher, NULL, NULL, 0, 1, receive, &none, NULL), "problem");
+  REFUSED(attune_candidates(dispatcher, problem, NULL, 0, 1, NULL, &none, NULL), "receiver");
+  REFUSED(attune_candidates(dispatcher, "gemm_a16w16 m=2", NULL, 0, 1, receive, &none, NULL), "'");
+  HOLDS(none.count == 0);
+}
+
 static void candidates(attune_dispatcher* dispatcher) {
   const char* problem = "gemm_a16w16 m=2 n=4 k=8 dtype=fp32";
   const char* config = "portable.gemm@1:block=4x4";
@@ -271,6 +313,7 @@ static void candidates(attune_dispatcher* dispatcher) {
 #define RUN(problem, candidate, count) attune_run_candidate(dispatcher, problem, candidate, all, count, NULL)
   WORKS(RUN(problem, config, 3));
   HOLDS(start[47] == 1 && start[48] == 8 && start[55] == 8 && start[56] == 0);
+  numbers(dispatcher, problem, all, start + 48);
   REFUSED(attune_run_candidate(NULL, problem, config, all, 3, NULL), "dispatcher");
   REFUSED(attune_run_candidate(dispatcher, problem, config, NULL, 3, NULL), "operands");
   REFUSED(RUN(NULL, config, 3), "problem");

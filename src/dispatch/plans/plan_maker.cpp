@@ -116,28 +116,35 @@ PlanMaker::OpenBackend& PlanMaker::opened(const Solver& solver) {
   return entry->second;
 }
 
+/// `only` (may be null): the one candidate that matters. The spaces of another version are then left out, and of a list
+/// that takes long to make there is that candidate alone.
+Contender PlanMaker::contender_of(const Problem& problem, const Solver& solver, const Candidate* only) {
+  Contender made{.solver = std::string(solver.id()), .support = solver.supports(problem, device())};
+  if (!made.support.yes) return made;
+  const OpenBackend& library = opened(solver);
+  if (!library.backend) fail(ErrorCode::unavailable, "{}", library.unavailable);
+  made.versions = library.backend->versions();
+  made.version = candidate_version(solver, made.versions);
+  if (only != nullptr && only->version != made.version) return made;
+  const auto is_offered = only != nullptr ? library.backend->offers(problem, only->config) : std::nullopt;
+  if (!is_offered)
+    made.space = library.backend->space(problem);
+  else if (*is_offered)
+    made.space = SearchSpace::listed({only->config});
+  made.invariant = library.backend->invariant_space(problem);
+  made.parts = solver.parts(problem, device());
+  return made;
+}
+
+Contender PlanMaker::contender(const Problem& problem, const Solver& solver) {
+  return contender_of(problem, solver, nullptr);
+}
+
 /// Throws if the candidate is invalid or unavailable on this machine.
 void PlanMaker::check_usable(const Problem& problem, const Candidate& candidate, std::string_view layout) {
   const Solver* solver = solvers_.find(candidate.solver);
   std::optional<Contender> contender;
-  if (solver != nullptr) {
-    contender.emplace(Contender{.solver = candidate.solver, .support = solver->supports(problem, device())});
-    if (contender->support.yes) {
-      const OpenBackend& library = opened(*solver);
-      if (!library.backend) fail(ErrorCode::unavailable, "{}", library.unavailable);
-      contender->versions = library.backend->versions();
-      contender->version = candidate_version(*solver, contender->versions);
-      if (contender->version == candidate.version) {
-        const auto is_offered = library.backend->offers(problem, candidate.config);
-        if (!is_offered)
-          contender->space = library.backend->space(problem);
-        else if (*is_offered)
-          contender->space = SearchSpace::listed({candidate.config});
-        contender->invariant = library.backend->invariant_space(problem);
-        contender->parts = solver->parts(problem, device());
-      }
-    }
-  }
+  if (solver != nullptr) contender = contender_of(problem, *solver, &candidate);
   const bool is_current = contender && contender->version == candidate.version;
   // A kernel must not read bytes in another order than its own; packed copies differ in size as well.
   if (const auto why = why_unreadable(candidate, layout); is_current && why) fail(ErrorCode::invalid_input, "{}", *why);

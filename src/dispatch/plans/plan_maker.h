@@ -21,6 +21,7 @@
 #include "device/device.h"
 #include "dispatch/agreement/agreed_kernels.h"
 #include "dispatch/plans/graph_holds.h"
+#include "solver/contender.h"
 #include "solver/registry.h"
 #include "solver/weight_packing.h"
 
@@ -52,6 +53,9 @@ class PlanMaker {
   /// returned, not thrown.
   PlanResult make(const Problem& problem, std::string_view candidate, std::string_view layout = kPlainLayout,
                   Requirement required = Requirement::none);
+  /// The solver as a contender for a normalised problem, opened here if it supports it; without what plans do not need:
+  /// untuned and recommended configs. Throws what the solver throws.
+  Contender contender(const Problem& problem, const Solver& solver);
   /// Makes an untuned plan of the first solver that supports the problem, baselines first, and whose plan states what
   /// is required; without a requirement of a small problem on one thread (solver/miss_config.h). No plan: no solver
   /// does. Under a requirement no other solver stands in for one whose kernel is yet to be compiled, because the
@@ -102,6 +106,7 @@ class PlanMaker {
     bool used = false;  ///< A plan was made.
   };
   OpenBackend& opened(const Solver& solver);
+  Contender contender_of(const Problem& problem, const Solver& solver, const Candidate* only);
   void check_usable(const Problem& problem, const Candidate& candidate, std::string_view layout);
   void visit_solvers(const Problem& problem, const std::function<bool(const Solver&)>& visit);
   std::optional<Config> untuned_in(const Problem& problem, const Solver& solver, const std::string& layout);

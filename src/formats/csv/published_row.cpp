@@ -11,7 +11,7 @@ PublishedRow published_row(const Problem& problem, const Candidate& candidate, d
   row.problem = problem;
   row.layout = layout_of(candidate);
   row.kernel_name = candidate.name();
-  row.libtype = candidate.solver.substr(0, candidate.solver.find('.'));
+  row.libtype = first_part(candidate.solver);
   row.split_k = candidate.config.has("split_k") ? candidate.config.integer("split_k") : 1;
   row.us = us;
   row.err_ratio = err_ratio;

@@ -21,11 +21,12 @@ struct PublishedRow {
   Requirement require = Requirement::none;  ///< Requirement for which the kernel was verified.
   std::string kernel_name;                  ///< Candidate::name().
   std::string libtype;                      ///< First part of the solver's id.
-  int64_t algorithm = -1;                   ///< The vendor's number for `solidx` or `kernelId`, or -1.
-  int64_t split_k = 1;                      ///< The factor itself.
-  double us = 0;                            ///< > 0.
-  double err_ratio = 0;                     ///< Fraction.
-  double tflops = 0, bw = 0;                ///< 10^12 operations of Work::arithmetic a second; GB/s.
+  /// Place in the solver's list as it was loaded, for `solidx` or `kernelId`; -1: none is known.
+  int64_t algorithm = -1;
+  int64_t split_k = 1;              ///< The factor itself.
+  double us = 0;                    ///< > 0.
+  double err_ratio = 0;             ///< Fraction.
+  double tflops = 0, bw = 0;        ///< 10^12 operations of Work::arithmetic a second; GB/s.
   std::vector<RowPart> parts = {};  ///< In the order of FamilySpec::parts; those that it lacks have empty cells.
 };
 

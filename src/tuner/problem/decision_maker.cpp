@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <set>
 
+#include "solver/candidate_number.h"
+
 namespace attune {
 
 Decision make_decision(const DecisionFacts& facts) {
@@ -26,8 +28,8 @@ Decision make_decision(const DecisionFacts& facts) {
   for (const FinalistResult& finalist : contest.finalists) {
     const EntrantFacts& one = facts.entrants.at(finalist.slot);
     solvers_in_final.insert(one.candidate.solver);
-    decision.finalists.push_back(
-        {one.candidate, finalist.comparison, one.verified.errors, one.binaries, finalist.confirmed, one.metadata});
+    decision.finalists.push_back({one.candidate, finalist.comparison, one.verified.errors, one.binaries,
+                                  finalist.confirmed, one.metadata, number_of(one.candidate, facts.contenders)});
   }
   for (const Slot slot : contest.tied) decision.tied.push_back(facts.entrants.at(slot).candidate);
   decision.verdict = contest.verdict;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "core/device_info.h"
 #include "core/record.h"
 #include "search/contest_result.h"
+#include "solver/contender.h"
 #include "tuner/problem/entrant_facts.h"
 #include "tuner/problem/race_times.h"
 
@@ -24,7 +26,8 @@ struct DecisionFacts {
   const std::map<Slot, EntrantFacts>& entrants;
   const RaceTimes& race_times;
   const std::vector<std::pair<Candidate, Outcome>>& failures;
-  std::vector<Candidate> opponents;  ///< Untuned configs that a winner must beat.
+  std::span<const Contender> contenders;  ///< As opened: the finalists' numbers are of their spaces.
+  std::vector<Candidate> opponents;       ///< Untuned configs that a winner must beat.
   Versions versions;
   std::string strategy;
   std::optional<Incumbent> incumbent;

@@ -29,6 +29,7 @@ class DecisionMaker : public testing::Test {
                           .entrants = entrants_,
                           .race_times = race_times_,
                           .failures = failures_,
+                          .contenders = contenders_,
                           .opponents = {},
                           .versions = {},
                           .strategy = "auto",
@@ -44,6 +45,7 @@ class DecisionMaker : public testing::Test {
   ContestResult contest_;
   std::map<Slot, EntrantFacts> entrants_;
   RaceTimes race_times_;
+  std::vector<Contender> contenders_;
   std::vector<std::pair<Candidate, Outcome>> failures_;
 };
 
@@ -54,6 +56,15 @@ TEST_F(DecisionMaker, NamesWinnerAndBaseline) {
   EXPECT_EQ(decision.finalists.size(), 2u);
   EXPECT_EQ(decision.device, "fake/4");
   EXPECT_FALSE(decision.incomplete);
+}
+
+TEST_F(DecisionMaker, NumbersTheFinalistsByTheirSolversLists) {
+  EXPECT_EQ(make().winner_number(), std::nullopt);
+  contenders_ = {{.solver = "a.gemm",
+                  .version = "1",
+                  .space = SearchSpace::listed({Config::parse("x=7"), Config::parse("x=5"), Config::parse("x=2")})}};
+  EXPECT_EQ(make().winner_number(), 2u);
+  EXPECT_EQ(make().finalists.front().number, std::nullopt) << "x=1 is not on the list";
 }
 
 TEST_F(DecisionMaker, IsIncompleteWhenSomeCandidateMayStillBeTried) {

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace attune {
+
+/// A candidate of a problem, as Dispatcher::candidates() lists it. Dispatcher::run_candidate() takes either text.
+struct NumberedCandidate {
+  /// Place in the solver's list for the problem on the dispatcher's device, under its thread limit and with the
+  /// library that is loaded: the same in every process in which these are the same. Tables carry it as `solidx`.
+  uint64_t number = 0;
+  std::string short_name;  ///< `cublaslt#17`: for this process; what lasts longer needs the name.
+  std::string name;        ///< In full, as in tables: `cublaslt.gemm@2+13.1.0:algo=66;…`.
+};
+
+/// The candidates of one solver.
+struct SolverCandidates {
+  std::string solver;        ///< Id: `cublaslt.gemm`.
+  std::string why_none;      ///< Why the solver has none for the problem here, behind its id; empty if it has some.
+  uint64_t num_numbers = 0;  ///< All numbers are below it. Rules of the solver exclude some.
+  std::vector<NumberedCandidate> candidates;  ///< Of the wanted numbers, ascending.
+};
+
+/// Which candidates to list: of each solver those with the numbers first … first + limit − 1.
+struct CandidateRange {
+  std::string solver;  ///< Id of the only solver, or its first part (`cublaslt`); empty: all.
+  uint64_t first = 0;
+  uint64_t limit = 1000;
+};
+
+}  // namespace attune
