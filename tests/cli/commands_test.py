@@ -109,11 +109,12 @@ class List(story.Story):
 
     def test_candidates_with_what_the_rules_excluded(self):
         text = self.attune("list", "candidates", PROBLEM, *DEVICE, "--pruned").stdout
-        self.assertIn("fake.gemm@1:split_k=1;tile_m=64;tile_n=64  (untuned)", text)
+        self.assertIn("fake.gemm@1:split_k=1;tile_m=64;tile_n=64  #30  (untuned)", text)
         self.assertIn("excluded by tile-fits", text)
         answer = {e["solver"]: e for e in self.attune("list", "candidates", PROBLEM, *DEVICE, "--json").json}
         fake = answer["fake.gemm"]
         self.assertEqual(fake["allowed"], len(fake["candidates"]))
+        self.assertEqual(len(fake["numbers"]), len(fake["candidates"]))
         self.assertIs(fake["sampled"], False)
         self.assertEqual(fake["size"], fake["allowed"] + sum(fake["rejected"].values()))
         self.assertFalse(answer["portable.gemm"]["supported"])
