@@ -21,11 +21,11 @@ typedef struct {
 /// Receives a candidate; returns 0 to go on, anything else to end the list.
 typedef int (*attune_candidate_receiver)(void* data, const attune_candidate* candidate);
 
-/// Lists the candidates of a problem in the text form of attune_problem_key(): of each solver those with the numbers
-/// first … first + limit − 1, in ascending order, except those that its rules exclude. `solver`: id of the only solver,
-/// or its first part (`cublaslt`); null: all. `num_numbers` (may be null): no solver's number is as large. Nothing is
-/// run or compiled; the receiver may call the dispatcher. A long list takes a second at its first call for a problem.
-/// ATTUNE_UNAVAILABLE for a solver that is not there.
+/// Lists the candidates of a problem in the text form of attune_problem_key(): of each solver the first `limit`
+/// whose numbers are at least `first`, in ascending order; the next page begins behind the last one's number. `solver`:
+/// id of the only solver, or its first part (`cublaslt`); null: all. `num_numbers` (may be null): no solver's number is
+/// as large. Nothing is run or compiled; the receiver may call the dispatcher. A long list takes a second at its first
+/// call for a problem. ATTUNE_UNAVAILABLE for a solver that is not there.
 ATTUNE_API int attune_candidates(attune_dispatcher* dispatcher, const char* problem, const char* solver, uint64_t first,
                                  uint64_t limit, attune_candidate_receiver receiver, void* data, uint64_t* num_numbers);
 

@@ -20,10 +20,11 @@ struct SolverCandidates {
   std::string solver;        ///< Id: `cublaslt.gemm`.
   std::string why_none;      ///< Why the solver has none for the problem here, behind its id; empty if it has some.
   uint64_t num_numbers = 0;  ///< All numbers are below it. Rules of the solver exclude some.
-  std::vector<NumberedCandidate> candidates;  ///< Of the wanted numbers, ascending.
+  std::vector<NumberedCandidate> candidates;  ///< The wanted ones, their numbers ascending.
 };
 
-/// Which candidates to list: of each solver those with the numbers first … first + limit − 1.
+/// Which candidates to list: of each solver the first `limit` whose numbers are at least `first`. The next page begins
+/// behind the last one's number. A list costs about 1 µs for each number that it passes over, and rule.
 struct CandidateRange {
   std::string solver;  ///< Id of the only solver, or its first part (`cublaslt`); empty: all.
   uint64_t first = 0;

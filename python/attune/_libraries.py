@@ -13,10 +13,15 @@ _FILE = "libcublasLt.so."
 def folder(maps: Path = Path("/proc/self/maps")) -> str | None:
     """Returns the folder of the cuBLASLt that this process has loaded, as PyTorch for CUDA does when it is imported; None
     if it has not."""
-    for line in maps.read_text().splitlines():
+    try:
+        lines = os.fsdecode(maps.read_bytes()).splitlines()
+    except OSError:
+        return None
+    for line in lines:
         file = line.partition("/")[2]
         if file.rpartition("/")[2].startswith(_FILE):
-            return os.path.dirname("/" + file)
+            found = os.path.dirname("/" + file)
+            return None if ":" in found else found  # The variable has no notation for one.
     return None
 
 

@@ -80,7 +80,8 @@ def tuning_enable(on: bool = True) -> None:
 
 def tuning_is_enabled() -> bool:
     """Returns whether ATTUNE_ONLINE_TUNING, or the older HIP_ONLINE_TUNING, is on."""
-    return (os.environ.get(_ONLINE) or os.environ.get("HIP_ONLINE_TUNING") or "0") != "0"
+    value = os.environ.get(_ONLINE) or os.environ.get("HIP_ONLINE_TUNING")
+    return value in ("1", "true", "shared")
 
 
 def read_file(filename: str | os.PathLike[str]) -> list[Result]:

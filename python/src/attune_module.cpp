@@ -152,7 +152,7 @@ constexpr const char* kCandidatesDoc =
 solver       its id
 why_none     why it has none for the problem here, '' if it has some
 num_numbers  all its numbers are below this one
-candidates   a dict of those with the numbers first ... first + limit - 1, except what the solver's rules exclude:
+candidates   a dict of the first `limit` whose numbers are at least `first`; the next page begins behind the last number:
              {'cublaslt#17': 'cublaslt.gemm@2+13.1.0:algo=66;...'}
 
 run() takes either text. A number means a candidate for one problem, device, thread limit and loaded library; tables

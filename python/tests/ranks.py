@@ -103,7 +103,7 @@ class RanksOnADevice(Ranks):
         by_shape = []
         for m in SHAPES:
             listed = self.ask(program, "list", "candidates", PROBLEM.format(m), *self.threads, "--device", self.device)
-            generated = [line.strip() for line in listed.splitlines() if line.strip().startswith(self.solver + "@")]
+            generated = [line.split()[0] for line in listed.splitlines() if line.strip().startswith(self.solver + "@")]
             found = [[one for one in generated if part in one][:1] for part in self.parts]
             by_shape.append([one[0] for one in found if one])
         if any(len(kernels) < 2 for kernels in by_shape):

@@ -85,6 +85,7 @@ class Runs(unittest.TestCase):
         self.assertIn("portable.gemm", everything)
         for one in everything.values():
             self.assertEqual(bool(one["why_none"]), one["num_numbers"] == 0, one)
+            self.assertNotEqual(bool(one["why_none"]), bool(one["candidates"]), one)
         whole = everything["portable.gemm"]["candidates"]
         paged = {}
         for first in range(everything["portable.gemm"]["num_numbers"]):

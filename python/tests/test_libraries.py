@@ -18,12 +18,16 @@ class Libraries(unittest.TestCase):
     def folder_by(self, text):
         with tempfile.TemporaryDirectory() as folder:
             maps = Path(folder) / "maps"
-            maps.write_text(text)
+            maps.write_bytes(os.fsencode(text))
             return _libraries.folder(maps)
 
     def test_the_folder_is_that_of_the_loaded_cublaslt(self):
         self.assertEqual(self.folder_by(MAPS), "/some where/nvidia/cublas/lib")
         self.assertIsNone(self.folder_by(MAPS.replace("libcublasLt", "libcublas")))
+        self.assertIsNone(self.folder_by(MAPS.replace("some where", "some:where")))
+        self.assertIsNone(_libraries.folder(Path("/no/such/maps")))
+        other = "7f0000500000-7f0000600000 r--s 00000000 08:01 13 /data/donn\udce9es.bin\n"
+        self.assertEqual(self.folder_by(other + MAPS), "/some where/nvidia/cublas/lib", "names of files are bytes")
 
     def test_the_environment_names_it_unless_the_user_has_named_another(self):
         others = {name: value for name, value in os.environ.items() if name != _libraries.VARIABLE}

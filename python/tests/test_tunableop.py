@@ -48,6 +48,9 @@ class TunableOp(unittest.TestCase):
             self.assertEqual(os.environ["ATTUNE_ONLINE_TUNING"], "shared")
             tunableop.tuning_enable(False)
             self.assertFalse(tunableop.tuning_is_enabled())
+            for no_word in ("2", "yes", "false"):
+                os.environ["ATTUNE_ONLINE_TUNING"] = no_word
+                self.assertFalse(tunableop.tuning_is_enabled(), no_word)
         with mock.patch.dict(os.environ, {**others, "HIP_ONLINE_TUNING": "1"}, clear=True):
             self.assertTrue(tunableop.tuning_is_enabled())
 

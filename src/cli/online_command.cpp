@@ -63,6 +63,18 @@ void begin_log(const OnlineQueue& queue, const DeviceInfo& device) {
                                  device.id + " " + device.key()));
 }
 
+/// Has the run tune on a device that nobody uses. Throws as find_unused(); `why_none` says it where there is none.
+void take_unused(const DeviceInfo& device, const fs::path& state, DeviceChoice& chosen, UnusedDevice& used,
+                 std::string& why_none) {
+  try {
+    used = find_unused(device, state);
+    chosen.ids = used.info.id;
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::unavailable) why_none = error.what();
+    throw;
+  }
+}
+
 int run_online(OnlineCommandOptions options) {
   const pid_t starter = ::getppid();
   if (options.background) leave_starter();
@@ -72,27 +84,30 @@ int run_online(OnlineCommandOptions options) {
   check_home_location();
   const DeviceInfo device = find_device(options.method.device);
   const fs::path state = fs::absolute(home_location().path);
-  UnusedDevice used{device, nullptr};
-  try {
-    if (options.unused) used = find_unused(device, state);
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::unavailable) throw;
-    print_line(stderr, error.what());
-    return OnlineTuning::kNoDevice;
-  }
-  options.method.device.ids = used.info.id;
+  options.method.device.ids = device.id;
   const OnlineQueue queue(state, device);
+  UnusedDevice used{device, nullptr};
+  std::string why_none;
   options.method.overlay = overlay_location().path;
   OnlineCalls calls;
   calls.tune = [&](const FamilySpec& family, std::span<const Problem> problems) {
     return tune_into_overlay(options.method, family, problems);
   };
   calls.report = [](const std::string& line) { print_line(stderr, line); };
-  if (options.background) {
+  if (options.background)
     calls.is_over = [starter] { return ::getppid() != starter; };  // The starter ended without stopping this process.
-    calls.begin = [&] { begin_log(queue, used.info); };
+  calls.begin = [&] {
+    if (options.unused) take_unused(device, state, options.method.device, used, why_none);
+    if (options.background) begin_log(queue, used.info);
+  };
+  OnlineEnd end;
+  try {
+    end = empty_queue(queue, device, calls, options.retry);
+  } catch (const Error&) {
+    if (why_none.empty()) throw;
+    print_line(stderr, why_none);
+    return OnlineTuning::kNoDevice;
   }
-  const OnlineEnd end = empty_queue(queue, device, calls, options.retry);
   if (!end.had_turn && !options.background)
     print_line(stderr,
                fmt::format("another process already tunes the queued shapes of {}, so this one ends", device.id));

@@ -106,10 +106,10 @@ void BackgroundWork::note_missed() {
     for (const Inbox::Item& item : std::exchange(noted_, {})) misses_.done(item);
   }
   misses_.wait(std::chrono::milliseconds(0));
-  for (const Inbox::Item& item : misses_.take()) {
-    noted_.push_back(item);
-    plans_.note_missed(item.request);
-  }
+  // Whatever fails below, their slots become free.
+  const std::vector<Inbox::Item> taken = misses_.take();
+  noted_.insert(noted_.end(), taken.begin(), taken.end());
+  for (const Inbox::Item& item : taken) plans_.note_missed(item.request);
 }
 
 void BackgroundWork::tune_missed() {

@@ -43,7 +43,8 @@ bool MissedShapes::note(const KeyCodes& codes, const RowIndex& rows, const Looku
 }
 
 void MissedShapes::add(const LookupRequest& request) {
-  if (added_.size() >= OnlineTuning::kMaxShapes || std::ranges::find(added_, request.key) != added_.end()) return;
+  // One more than are tuned lets OnlineTuning say that there are more.
+  if (added_.size() > OnlineTuning::kMaxShapes || std::ranges::find(added_, request.key) != added_.end()) return;
   added_.push_back(request.key);
   missed_.push_back(request);
   if (units_ == 0) units_ = request.units;

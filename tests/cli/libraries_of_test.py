@@ -26,6 +26,22 @@ class LibrariesOf(story.Story):
                 (libraries / "libcublasLt.so.13").unlink()
         self.assertNotIn("libcuda.so.1", self.attune("list", "devices").stderr, "without the flag")
 
+    def test_packages_in_the_working_folder_are_nobodys(self):
+        own = self.work / "nvidia" / "cublas" / "lib"
+        own.mkdir(parents=True)
+        for name in ("libcublasLt.so.13", "libcuda.so.1"):
+            (own / name).write_text("no library\n")
+        self.assertNotIn(str(own), self.listed(sys.executable, status=None).stderr)
+
+    def test_what_else_a_python_prints_is_no_folder(self):
+        libraries = self.package("nvidia/cublas/lib")
+        (self.folder / "packages" / "sitecustomize.py").write_text("import atexit, sys\natexit.register(lambda: sys.stderr.write('bye\\n'))\n")
+        self.assertIn(str(libraries / "libcuda.so.1"), self.listed(sys.executable).stderr)
+        other = self.folder / "other"
+        other.write_text("#!/bin/sh\necho folders=/no/such/folder\n")
+        other.chmod(0o700)
+        self.assertIn("names a folder of libraries that is none: '/no/such/folder'", self.listed(str(other), status=2).stderr)
+
     def test_a_python_without_such_packages_is_refused(self):
         self.package("nvidia/cublas/lib", library="libcurand.so.10")
         self.assertIn("has no package with cuBLASLt", self.listed(sys.executable, status=2).stderr)

@@ -83,6 +83,7 @@ class ServedRow {
   Served measure(double stated_us, int rounds) {
     const Hit hit = dispatcher_.run(key_, rotation_->next(), stream_->native());
     stream_->synchronize();
+    const auto kept = dispatcher_.keep(hit);
     if (hit.row == 0) fail(ErrorCode::unavailable, "the row does not serve its own shape");
     const auto batch =
         static_cast<size_t>(std::clamp(std::ceil(kBatchUs / stated_us), 1.0, static_cast<double>(kMaxBatch)));
@@ -92,7 +93,7 @@ class ServedRow {
       call.push_back(
           enqueue_us([&](std::span<void* const> operands) { dispatcher_.run(key_, operands, stream_->native()); }));
       plan.push_back(enqueue_us([&](std::span<void* const> operands) {
-        hit.plan->run({operands, nullptr, stream_->native()});
+        kept->run({operands, nullptr, stream_->native()});
       }));
     }
     return {median(served), median(call), median(plan)};

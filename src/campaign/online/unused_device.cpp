@@ -17,7 +17,11 @@ namespace {
 std::string take(const DeviceInfo& wanted, const DeviceInfo& one, const DevicesHere& here,
                  const std::filesystem::path& state, std::unique_ptr<FileLock>& turn) {
   if (one.fingerprint() != wanted.fingerprint()) return "it is another model";
-  if (std::string use = here.use_of(one.id); !use.empty()) return use;
+  try {
+    if (std::string use = here.use_of(one.id); !use.empty()) return use;
+  } catch (const Error& error) {
+    return error.what();
+  }
   const OnlineQueue queue(state, one);
   make_private_folder(queue.folder());
   try {

@@ -31,6 +31,8 @@ class UnusedDeviceTest : public testing::Test {
                         .use_of =
                             [this](std::string_view id) {
                               const auto found = use_.find(id);
+                              if (found != use_.end() && found->second == "throw")
+                                fail(ErrorCode::unavailable, "it does not tell");
                               return found == use_.end() ? std::string() : found->second;
                             }},
                        root_.path());
@@ -54,6 +56,13 @@ TEST_F(UnusedDeviceTest, AnotherOneOfEqualFingerprintIsTaken) {
   EXPECT_EQ(find().info.id, "cuda:2");
   use_["cuda:2"] = "a process uses it";
   EXPECT_EQ(find().info.id, "cuda:3");
+}
+
+TEST_F(UnusedDeviceTest, OneThatTheDriverDoesNotTellOfIsPassedOver) {
+  use_["cuda:2"] = "throw";
+  EXPECT_EQ(find().info.id, "cuda:3");
+  use_["cuda:3"] = "throw";
+  EXPECT_THAT(why_none(), HasSubstr("cuda:2: it does not tell, cuda:3: it does not tell"));
 }
 
 TEST_F(UnusedDeviceTest, WhatWasFoundIsSaidWhereThereIsNone) {

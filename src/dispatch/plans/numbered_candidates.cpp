@@ -21,8 +21,7 @@ void add_candidates(SolverCandidates& listed, const Contender& contender, const 
   listed.num_numbers = space.size();
   if (range.first >= space.size()) return;
   const SpaceRules rules(space, problem, device);
-  const uint64_t end = range.first + std::min(range.limit, space.size() - range.first);
-  for (uint64_t number = range.first; number < end; ++number) {
+  for (uint64_t number = range.first; number < space.size() && listed.candidates.size() < range.limit; ++number) {
     // Of the numbers of one config, which differ in parameters that it does not have, the first is its own.
     if (space.canonical(number) != number || rules.rejects(number) != nullptr) continue;
     listed.candidates.push_back({number, CandidateNumber{std::string(first_part(contender.solver)), number}.text(),

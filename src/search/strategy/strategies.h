@@ -15,8 +15,9 @@ std::unique_ptr<Strategy> make_strategy(SearchTask task, const StrategyOptions& 
 /// Number of indices of a domain that a strategy with these options plans to ask for, without spare ones.
 uint64_t num_planned(const Domain& domain, const StrategyOptions& options);
 
-// None of these reads the prior trials or the costs: a run that is resumed asks the same questions, and the journal
-// answers those that it knows.
+// None of these reads the prior trials or the costs. A run that is resumed asks much the same questions, and the
+// journal answers those that it knows: what it knows is told at once, not after a round, so a local search may ask
+// others.
 
 /// Returns the whole domain: `task.start` first, then the rest in random order, so that a run that is cut has seen a
 /// fair sample.

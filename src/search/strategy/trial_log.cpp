@@ -5,21 +5,27 @@
 
 namespace attune {
 
+namespace {
+
+bool is_timed(const Trial& trial) { return trial.status == Status::ok && trial.median_us > 0; }
+
+}  // namespace
+
 void TrialLog::add(const Trial& trial) {
   const auto [position, is_new] = positions_.try_emplace(trial.index, trials_.size());
-  if (is_new)
+  const bool was_best =
+      !is_new && best_us_ && is_timed(trials_[position->second]) && trials_[position->second].median_us == *best_us_;
+  if (is_new) {
     trials_.push_back(trial);
-  else
+  } else {
+    num_timed_ -= is_timed(trials_[position->second]) ? 1 : 0;
     trials_[position->second] = trial;
-}
-
-std::optional<double> TrialLog::best_us() const {
-  std::optional<double> best;
-  for (const Trial& trial : trials_) {
-    if (trial.status != Status::ok || trial.median_us <= 0) continue;
-    best = std::min(best.value_or(trial.median_us), trial.median_us);
   }
-  return best;
+  num_timed_ += is_timed(trial) ? 1 : 0;
+  if (was_best) best_us_.reset();
+  for (const Trial& one : was_best ? std::span<const Trial>(trials_) : std::span(&trial, 1)) {
+    if (is_timed(one)) best_us_ = std::min(best_us_.value_or(one.median_us), one.median_us);
+  }
 }
 
 Costs TrialLog::costs() const {

@@ -26,8 +26,17 @@ TEST(TrialLog, TheBestIsTheFastestThatIsCorrectAndTimed) {
   log.add({.index = 3, .median_us = 70});
   log.add({.index = 4, .median_us = 80});
   EXPECT_EQ(log.best_us(), 70);
-  log.add({.index = 3, .status = Status::wrong_result, .median_us = 70});
+  EXPECT_EQ(log.num_timed(), 2u);
+  log.add({.index = 3, .median_us = 75});
+  EXPECT_EQ(log.best_us(), 75) << "a later figure of the best";
+  log.add({.index = 3, .median_us = 90});
   EXPECT_EQ(log.best_us(), 80);
+  log.add({.index = 4, .status = Status::wrong_result, .median_us = 80});
+  EXPECT_EQ(log.best_us(), 90);
+  EXPECT_EQ(log.num_timed(), 1u);
+  log.add({.index = 3});
+  EXPECT_EQ(log.best_us(), std::nullopt);
+  EXPECT_EQ(log.num_timed(), 0u);
 }
 
 TEST(TrialLog, CostsAreMeansOfWhatIsKnownAndBeforeThatTheExpectation) {
