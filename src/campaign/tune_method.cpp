@@ -24,7 +24,7 @@ std::vector<std::string> libraries_option(const std::string& text) {
   if (text == "all") return {};
   std::set<std::string> known;
   for (const SolverEntry& entry : registry().entries()) {
-    if (entry.solver) known.insert(entry.id.substr(0, entry.id.find('.')));
+    if (entry.solver) known.emplace(first_part(entry.id));
   }
   std::vector<std::string> libraries;
   for (const auto piece : split(text, ',')) {

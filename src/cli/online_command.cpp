@@ -59,8 +59,8 @@ void write_to_log(const fs::path& log) {
 /// Redirects the output to the log and begins it with a line of its own.
 void begin_log(const OnlineQueue& queue, const DeviceInfo& device) {
   write_to_log(queue.log());
-  print_line(stderr, fmt::format("-- {}, process {}, {}", utc_text("%Y-%m-%dT%H:%M:%SZ"), ::getpid(),
-                                 device.id + " " + device.key()));
+  print_line(stderr, fmt::format("-- {}, process {}, {} {}", utc_text("%Y-%m-%dT%H:%M:%SZ"), ::getpid(), device.id,
+                                 device.key()));
 }
 
 /// Has the run tune on a device that nobody uses. Throws as find_unused(); `why_none` says it where there is none.

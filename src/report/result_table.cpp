@@ -56,7 +56,7 @@ std::string short_shape(const Problem& problem) {
 }
 
 std::string short_candidate(const Candidate& candidate) {
-  std::string text = candidate.solver.substr(0, candidate.solver.find('.'));
+  std::string text(first_part(candidate.solver));
   for (const auto& [name, value] : candidate.config.values()) text += fmt::format(" {}={}", name, to_text(value));
   if (text.size() > 46) text = text.substr(0, 45) + "…";
   return text;

@@ -15,8 +15,7 @@ namespace {
 
 bool is_wanted(const std::string& solver, const std::vector<std::string>& libraries) {
   if (libraries.empty()) return true;
-  const auto first_part = solver.substr(0, solver.find('.'));
-  return std::find(libraries.begin(), libraries.end(), first_part) != libraries.end();
+  return std::find(libraries.begin(), libraries.end(), first_part(solver)) != libraries.end();
 }
 
 bool is_named(const std::string& solver, const std::vector<std::string>& solvers) {
