@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+// Workers whose processes take long to end.
+#include "worker/ending_worker.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <chrono>
+#include <fstream>
+
+#include "measure/bench.h"
+#include "process/temporary_folder.h"
+#include "testing/becomes_true.h"
+#include "testing/slow_end.h"
+#include "testing/worker_fixture.h"
+#include "worker/sharing/shared_device.h"
+#include "worker/worker_loop.h"
+
+namespace attune {
+namespace {
+
+/// This program is its own worker, whose end takes long.
+TEST(SlowEnd, DISABLED_IsThisProcess) {
+  SlowEnd::arrange();
+  ::_exit(run_worker(registry(), kTestBuild));
+}
+
+/// Long enough for a fresh worker to be up and to have everything.
+constexpr Milliseconds kLong{1000};
+
+class EndingWorkerTest : public WorkerExecutorTest {
+ protected:
+  void SetUp() override {
+    WorkerExecutorTest::SetUp();
+    options_.command.back() = "--gtest_filter=SlowEnd.DISABLED_IsThisProcess";
+    options_.environment[SlowEnd::kVariable] = end_;
+    options_.spare = true;
+  }
+  void TearDown() override {
+    let_go();
+    WorkerExecutorTest::TearDown();
+  }
+
+  /// From now on the end of a worker takes so long, or until let_go().
+  void hold(Milliseconds time) { std::ofstream(end_) << time.count(); }
+  void let_go() { std::filesystem::remove(end_); }
+  /// Opens the problem and admits a candidate. Nobody is to stand by: samples would wait for its start.
+  void begin() {
+    executor().prefetch(std::nullopt);
+    ASSERT_EQ(open().refused, "");
+    ASSERT_EQ(admit(1, good_).verified.status, Status::ok);
+  }
+  pid_t worker() { return executor().workers().processes.front(); }
+  /// Whether a process is there, or was not reaped.
+  static bool is_there(pid_t process) { return ::kill(process, 0) == 0; }
+
+  const TemporaryFolder folder_{"slow-end-test"};
+  const std::string end_ = folder_.path() / "end";
+};
+
+TEST_F(EndingWorkerTest, TheNextOneHasEverythingBeforeItIsGoneButTakesNoSample) {
+  begin();
+  const pid_t first = worker();
+  hold(Milliseconds(60'000));
+  recycle();
+  EXPECT_NE(worker(), first);
+  EXPECT_EQ(admit(2, other_).verified.status, Status::ok);
+  const double before_s = executor().workers().time[Activity::start].wall_s;
+  executor().begin(request::Sample{{Turn{1, 0, 1, Milliseconds(2000)}, Turn{2, 0, 1, Milliseconds(2000)}}});
+  const auto end = std::chrono::steady_clock::now() + Milliseconds(200);
+  while (std::chrono::steady_clock::now() < end) {
+    ASSERT_FALSE(executor().take());
+    is_readable(executor().descriptor(), Milliseconds(10));
+  }
+  EXPECT_TRUE(is_there(first));
+  let_go();
+  const auto answer = finish();
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(std::get<SampleAnswer>(*answer).samples.size(), 2u);
+  EXPECT_FALSE(is_there(first));
+  EXPECT_GE(executor().workers().time[Activity::start].wall_s, before_s + 0.2) << "it is time of the change";
+}
+
+TEST_F(EndingWorkerTest, ItIsReapedAndItsFolderRemovedBesideWhatTheNextOneDoes) {
+  begin();
+  const pid_t first = worker();
+  const auto folder = std::filesystem::read_symlink("/proc/" + std::to_string(first) + "/cwd");
+  hold(Milliseconds(60'000));
+  recycle();
+  EXPECT_TRUE(std::filesystem::exists(folder));
+  let_go();
+  EXPECT_TRUE(becomes_true([&] {
+    executor().take();
+    return !is_there(first);
+  }));
+  EXPECT_FALSE(std::filesystem::exists(folder));
+}
+
+TEST_F(EndingWorkerTest, AProblemThatNeedsItsMemoryWaitsAndSoDoesTheOneThatIsToStandBy) {
+  const auto info = open_device("fake:0")->info();
+  const double bytes = bench_bytes(op_of(problem_), problem_, {}, info);
+  options_.device_memory_share = 4 * bytes / static_cast<double>(info.memory_bytes);
+  ASSERT_EQ(open().refused, "");
+  ASSERT_EQ(admit(1, good_).verified.status, Status::ok);
+  const pid_t first = worker();
+  hold(kLong);
+  bool is_crowded = false;
+  attune::recycle(executor(), [&] {
+    is_crowded = is_crowded || (is_there(first) && executor().workers().processes.size() > 1);
+    return false;
+  });
+  EXPECT_FALSE(is_there(first))
+      << "it held as much as the problem takes again, and together they are half of the share";
+  EXPECT_FALSE(is_crowded);
+  EXPECT_EQ(executor().workers().processes.size(), 2u);
+}
+
+TEST_F(EndingWorkerTest, WhatItHungInIsOverBeforeTheNextCandidateHasADeadline) {
+  const auto once = faults_.string() + ".once";
+  plant({{bad_, "sleep", "prepare", "once:" + once}});
+  load_ = Milliseconds(100);
+  begin();
+  const pid_t first = worker();
+  hold(kLong);
+  EXPECT_EQ(admit(2, bad_).verified.status, Status::ok);
+  std::filesystem::remove(once);
+  EXPECT_FALSE(is_there(first));
+  ASSERT_EQ(executor().recoveries().size(), 1u);
+  EXPECT_LT(executor().recoveries()[0].worker, kLong) << "a fresh worker started meanwhile";
+  EXPECT_GE(executor().recoveries()[0].everything, kLong - Milliseconds(50));
+}
+
+TEST_F(EndingWorkerTest, ItIsGoneBeforeAnotherExecutorHasTheDevice) {
+  options_.shared = std::make_shared<SharedDevice>();
+  begin();
+  const pid_t first = worker();
+  hold(kLong);
+  recycle();
+  EXPECT_FALSE(is_there(first));
+}
+
+TEST_F(EndingWorkerTest, NoProcessIsLeftBehindAnExecutor) {
+  begin();
+  const pid_t first = worker();
+  hold(Milliseconds(100));
+  recycle();
+  const pid_t second = worker();
+  executor_.reset();
+  EXPECT_FALSE(is_there(first));
+  EXPECT_FALSE(is_there(second));
+}
+
+TEST_F(EndingWorkerTest, WhereNobodyStandsByItIsWaitedFor) {
+  options_.spare = false;
+  begin();
+  const pid_t first = worker();
+  hold(Milliseconds(300));
+  const double before_s = executor().workers().time[Activity::start].wall_s;
+  recycle();
+  EXPECT_FALSE(is_there(first));
+  EXPECT_GE(executor().workers().time[Activity::start].wall_s, before_s + 0.25);
+}
+
+}  // namespace
+}  // namespace attune
