@@ -80,7 +80,8 @@ bool WorkerExecutor::waits_for_end(const WorkerRequest& request) const {
   if (std::holds_alternative<request::Sample>(request)) return true;
   const auto* const open = std::get_if<request::Open>(&request);
   if (open == nullptr && !std::holds_alternative<request::Admit>(request)) return false;
-  return ending_->was_busy() || needs_memory_of_ending(open);
+  if (ending_->was_busy()) return true;
+  return needs_memory_of_ending(open);
 }
 
 /// Waits until the request can be sent. Throws StopRequest.
