@@ -86,6 +86,7 @@ bool WorkerExecutor::waits_for_end(const WorkerRequest& request) const {
 
 /// Waits until the request can be sent. Throws StopRequest.
 void WorkerExecutor::await_end(const WorkerRequest& request) {
+  if (!waits_for_end(request)) return;
   const auto began = Clock::now();
   while (waits_for_end(request)) {
     throw_if_stopped();
