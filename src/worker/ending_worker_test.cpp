@@ -12,6 +12,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -189,6 +190,23 @@ TEST_F(EndingWorkerTest, WhatItHungInIsOverBeforeTheNextCandidateHasADeadline) {
   ASSERT_EQ(executor().recoveries().size(), 1u);
   EXPECT_LT(executor().recoveries()[0].worker, kLong) << "a fresh worker started meanwhile";
   EXPECT_GE(executor().recoveries()[0].everything, kLong - Milliseconds(50));
+}
+
+TEST_F(EndingWorkerTest, AProbeThatFailsBesideItDoesNotCountAgainstTheDevice) {
+  const std::filesystem::path broken = folder_.path() / "broken";
+  options_.environment["ATTUNE_FAKE_BROKEN_DEVICE"] = broken;
+  begin();
+  hold(Milliseconds(100));
+  std::ofstream(broken) << "1";
+  std::set<pid_t> seen = {worker()};
+  // Two fail, the first of them beside the end; that is as many as make a lost device. The third one's works.
+  attune::recycle(executor(), [&] {
+    for (const pid_t one : executor().workers().processes) seen.insert(one);
+    if (seen.size() == 4) std::filesystem::remove(broken);
+    return false;
+  });
+  EXPECT_EQ(seen.size(), 4u);
+  EXPECT_EQ(sample({1}).samples.size(), 3u);
 }
 
 TEST_F(EndingWorkerTest, ItIsGoneBeforeAnotherExecutorHasTheDevice) {

@@ -283,6 +283,7 @@ void WorkerExecutor::start_fresh() {
     set_worker(nullptr);
     // The next try must not fail for what the last one's process, or a worker's before it, still holds.
     if (i > 0 || needs_memory_of_ending()) wait_for_end();
+    const bool is_beside_end = ending_.has_value();
     set_worker(std::make_unique<WorkerProcess>(options_));
     auto event = exchange(hello());
     if (const auto* death = std::get_if<Death>(&event)) {
@@ -291,8 +292,9 @@ void WorkerExecutor::start_fresh() {
     }
     auto& answer = std::get<Reply>(event);
     if (const auto* failed = std::get_if<reply::Failure>(&answer)) {
-      // A probe that fails may be an earlier worker's doing, whose context still ends.
-      if (failed->code != ErrorCode::device || ++num_failed_probes == kMaxFailedProbes)
+      // A probe that fails may be an earlier worker's doing, whose context still ends; that of one that is there proves
+      // nothing.
+      if (failed->code != ErrorCode::device || (!is_beside_end && ++num_failed_probes == kMaxFailedProbes))
         fail(failed->code, "{}", in_users_words(failed->message, options_));
       continue;
     }
