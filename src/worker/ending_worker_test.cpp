@@ -90,6 +90,8 @@ class EndingWorkerTest : public WorkerExecutorTest {
  protected:
   void SetUp() override {
     WorkerExecutorTest::SetUp();
+    if (!may_trace())
+      GTEST_SKIP() << "a process may not trace its parent here (kernel.yama.ptrace_scope, or a filter of system calls)";
     options_.command.back() = "--gtest_filter=SlowEnd.DISABLED_IsThisProcess";
     options_.environment[SlowEnd::kVariable] = end_;
     options_.spare = true;
@@ -99,6 +101,19 @@ class EndingWorkerTest : public WorkerExecutorTest {
     WorkerExecutorTest::TearDown();
   }
 
+  /// Whether a process may trace its parent, as SlowEnd's does.
+  static bool may_trace() {
+    static const bool may = [] {
+      ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+      const pid_t parent = ::getpid(), tracer = ::fork();
+      if (tracer == 0) ::_exit(::ptrace(PTRACE_SEIZE, parent, nullptr, nullptr) == 0 ? 0 : 1);
+      int status = 0;
+      const bool ended = ::waitpid(tracer, &status, 0) == tracer;
+      ::prctl(PR_SET_PTRACER, 0, 0, 0, 0);
+      return ended && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    }();
+    return may;
+  }
   /// From now on the end of a worker takes so long, or until let_go().
   void hold(Milliseconds time) { std::ofstream(end_) << time.count(); }
   void let_go() { std::filesystem::remove(end_); }
