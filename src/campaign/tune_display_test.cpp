@@ -196,7 +196,8 @@ TEST_F(DisplayOfTune, JsonHoldsResultsFailuresSkippedShapesAndRecoveries) {
   TimeUse time;
   time[Activity::verify] = {3, 2};
   const auto json = nlohmann::json::parse(printed([&] {
-    print_results_json(results, inputs_, environment, {{Milliseconds(7), Milliseconds(9)}}, time, {published}, {{"fake:1", "gone"}});
+    print_results_json(results, inputs_, environment, {{Milliseconds(7), Milliseconds(9)}}, time, {published},
+                       {{"fake:1", "gone"}});
   }));
   EXPECT_EQ(json["device"]["id"], "fake:0");
   EXPECT_EQ(json["device"]["key"], device.info().key());

@@ -55,7 +55,7 @@ TEST(GoldenCandidates, SolversAreAskedInAKnownOrder) {
   const StartingPoints start{.incumbent = Candidate{"fake.gemm", "1", golden_space("fake").space.at(5)},
                              .neighbours = {winner}};
   std::vector<std::string> lines;
-  for (const char* strategy : {"auto", "exhaustive", "random", "local"}) {
+  for (const char* strategy : {"auto", "exhaustive", "random", "local", "model"}) {
     for (const bool split_k : {true, false}) {
       TunerOptions options;
       options.strategy = {.name = strategy, .seed = 3, .max_trials = 60};

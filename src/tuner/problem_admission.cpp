@@ -239,7 +239,7 @@ void ProblemRun::admit_more() {
   joining_.reset();
   const bool has_more = !asked_.empty() || !source_->exhausted();
   if (joined > 0 && is_asking() && has_more) return;
-  // A local search with nothing to ask for is asked again after the next round. If that happens twice without a round
+  // A search with nothing to ask for now is asked again after the next round. If that happens twice without a round
   // in between, it is exhausted.
   if (asking_ == Asking::yes && has_more && !entrants_.empty()) {
     asking_ = Asking::idle;

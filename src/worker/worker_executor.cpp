@@ -133,7 +133,7 @@ bool WorkerExecutor::answer_first() {
     if (const Outcome* why = problems_.why_lost(admit->id)) std::get<AdmitAnswer>(*answer_).verified = *why;
   } else {
     if (!asked_ && waits_for_spare(request)) {
-      if (!waits_since_) waits_since_ = Clock::now();
+      if (!waits_since_ && !held_since_) waits_since_ = Clock::now();
       return false;
     }
     if (waits_since_) waited_s_ = seconds_between(*std::exchange(waits_since_, std::nullopt), Clock::now());
@@ -292,8 +292,8 @@ void WorkerExecutor::start_fresh() {
     }
     auto& answer = std::get<Reply>(event);
     if (const auto* failed = std::get_if<reply::Failure>(&answer)) {
-      // A probe that fails may be an earlier worker's doing, whose context still ends; that of one that is there proves
-      // nothing.
+      // A probe that fails may be an earlier worker's doing, whose context still ends. One that fails while that
+      // worker's process is still there proves nothing of the device.
       if (failed->code != ErrorCode::device || (!is_beside_end && ++num_failed_probes == kMaxFailedProbes))
         fail(failed->code, "{}", in_users_words(failed->message, options_));
       continue;

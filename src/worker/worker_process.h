@@ -51,8 +51,8 @@ class WorkerProcess {
   void ask(const WorkerRequest& request, Milliseconds longest);
   /// The answer to the request, once; nullopt: there is none yet. If the worker ended, closed its channel, hung past
   /// the deadline of its announcement, or sent an invalid message, it is killed when this returns: a Death, once. Sends
-  /// what is left of the request. Waits for nothing but the end of a worker whose channel was damaged, half a second at
-  /// most; that of one that hung may be still to come.
+  /// what is left of the request. Waits for nothing but the end of a worker whose channel was damaged: half a second
+  /// for it to end by itself, then until it was killed. The end of one that hung may be still to come.
   std::optional<Event> take();
   /// Whether a request was not answered.
   bool is_busy() const noexcept { return is_busy_; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "search/strategy/config_points.h"
 
+#include <functional>
 #include <numeric>
 
 namespace attune {
@@ -13,10 +14,15 @@ constexpr float kAbsent = -2;  // At least 1 from every coordinate.
 ConfigPoints::ConfigPoints(const SearchSpace& space) : space_(space) {
   if (space.is_listed()) {
     const auto columns = space.table().columns();
-    for (size_t i = 0; i < columns.size(); ++i) add(i, columns[i].values);
+    for (size_t i = 0; i < columns.size(); ++i) {
+      const std::vector<uint32_t>& codes = columns[i].codes;
+      if (std::ranges::adjacent_find(codes, std::not_equal_to<>()) != codes.end()) add(i, columns[i].values);
+    }
   } else {
     const auto parameters = space.parameters();
-    for (size_t i = 0; i < parameters.size(); ++i) add(i, parameters[i].values);
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      if (parameters[i].values.size() > 1 || !parameters[i].active_if.empty()) add(i, parameters[i].values);
+    }
   }
 }
 

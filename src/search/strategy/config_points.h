@@ -13,7 +13,7 @@ namespace attune {
 
 /// How far apart two configs are in one coordinate, from 0 to 1. Numbers: a part for being different at all, the rest
 /// by their ranks; texts, and a value and none, are 1 apart. The numbers of a library's attributes are names as well as
-/// sizes: of 0, 0.15, 0.3, 0.5 and 1 for being different, 0.15 predicted the times of cuBLASLt and of generated kernels
+/// sizes: of several parts for being different, 0.15 predicted the times of cuBLASLt and of generated kernels
 /// best (docs/adr/0030).
 inline float coordinate_distance(float a, float b) noexcept {
   constexpr float kDifferent = 0.15F;
@@ -21,8 +21,8 @@ inline float coordinate_distance(float a, float b) noexcept {
   return a == b ? 0 : std::min(apart, 1.0F);
 }
 
-/// The configs of a space as points, with a coordinate for each parameter, or each attribute of a listed space, that
-/// has more than one value. Const, thread-safe. Refers to the space, which must outlive it.
+/// The configs of a space as points, with a coordinate for each parameter, or each attribute of a listed space, in
+/// which they differ. Const, thread-safe. Refers to the space, which must outlive it.
 class ConfigPoints {
  public:
   explicit ConfigPoints(const SearchSpace& space);

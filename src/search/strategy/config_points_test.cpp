@@ -33,6 +33,14 @@ TEST(ConfigPoints, AnAttributeThatAConfigLacksIsAsFarAsCanBe) {
   EXPECT_EQ(coordinate_distance(none[0], two[0]), 0);
 }
 
+TEST(ConfigPoints, WhatAllConfigsShareIsNoCoordinate) {
+  const auto listed = SearchSpace::listed({Config::parse("algo=1;inner=0"), Config::parse("algo=2;inner=0")});
+  EXPECT_EQ(ConfigPoints(listed).num_coordinates(), 1u);
+  const auto product = SearchSpace::product(
+      {{.name = "kind", .values = {text("dot")}}, {.name = "size", .values = {int64_t{1}, int64_t{2}}}}, {});
+  EXPECT_EQ(ConfigPoints(product).num_coordinates(), 1u);
+}
+
 TEST(ConfigPoints, NumbersAreApartByTheirRanksAndByBeingDifferent) {
   EXPECT_EQ(coordinate_distance(0.5, 0.5), 0);
   EXPECT_THAT(coordinate_distance(0.25, 0.5), FloatEq(0.15F + 0.85F / 4));

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/error.h"
 #include "search/strategy/config_points.h"
 
 namespace attune {
@@ -63,6 +64,8 @@ double GaussianProcess::correlation(std::span<const double> weights, const Point
 }
 
 void GaussianProcess::fit(std::vector<Point> points, std::span<const double> values, bool looks_for_weights) {
+  ATTUNE_CHECK(!points.empty() && points.size() == values.size(), "a value is needed for each of {} points, got {}",
+               points.size(), values.size());
   points_ = std::move(points);
   mean_ = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
   values_.clear();
@@ -145,7 +148,7 @@ void GaussianProcess::solve_lower(std::vector<double>& right) const {
   }
 }
 
-GaussianProcess::Candidates::Candidates(const GaussianProcess& process, std::vector<Point> points)
+GaussianProcess::Queries::Queries(const GaussianProcess& process, std::vector<Point> points)
     : process_(process), points_(std::move(points)) {
   const Fit& fit = process_.fit_;
   for (const Point& point : points_) {
@@ -160,14 +163,14 @@ GaussianProcess::Candidates::Candidates(const GaussianProcess& process, std::vec
   }
 }
 
-void GaussianProcess::Candidates::add(size_t candidate) {
+void GaussianProcess::Queries::add(size_t query) {
   const Fit& fit = process_.fit_;
-  const std::vector<double> its = solutions_[candidate];
-  const double deviation = std::sqrt(predictions_[candidate].variance / fit.scale);
+  const std::vector<double> its = solutions_[query];
+  const double deviation = std::sqrt(predictions_[query].variance / fit.scale);
   for (size_t i = 0; i < points_.size(); ++i) {
     std::vector<double>& solution = solutions_[i];
-    const double between = process_.correlation(fit.weights, points_[i], points_[candidate]) -
-                           dot(its.data(), solution.data(), its.size());
+    const double between =
+        process_.correlation(fit.weights, points_[i], points_[query]) - dot(its.data(), solution.data(), its.size());
     solution.push_back(between / deviation);
     predictions_[i].variance =
         fit.scale * std::max(kLeastVariance, predictions_[i].variance / fit.scale - solution.back() * solution.back());

@@ -12,11 +12,12 @@ struct Prediction {
 };
 
 /// Regression by a Gaussian process (Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006, chapters 2
-/// and 5): values of near points are alike, by exp(-sum of weight × distance over the coordinates). The weights and the
-/// noise-free scale are those that make the values most likely, searched one after the other. Not thread-safe.
+/// and 5): values of near points are alike, by exp(-sum of weight × distance over the coordinates)
+/// (coordinate_distance()). The variance of the values is the one that makes them most likely; the weights are searched
+/// for that, one after the other. Not thread-safe.
 ///
-/// Cost with n points of d coordinates: fit() n³/6 multiplications, twelve and 2d times that where it looks for
-/// weights; a prediction n²/2 and n exponentials.
+/// Cost of a fit with n points of d coordinates: n³/6 + n²d/2 multiplications and n²/2 exponentials, 5 + 2d times the
+/// first time that weights are looked for and 3 + 2d times later. Of a prediction: n²/2 + nd and n exponentials.
 class GaussianProcess {
  public:
   using Point = std::vector<float>;
@@ -24,23 +25,22 @@ class GaussianProcess {
   explicit GaussianProcess(size_t num_coordinates) : num_coordinates_(num_coordinates) {}
 
   /// Replaces the points. `looks_for_weights`: whether to search the weights, beginning with the present ones;
-  /// otherwise they stay. Requires: at least two points, one value for each.
+  /// otherwise they stay. Requires: a point at least, one value for each.
   void fit(std::vector<Point> points, std::span<const double> values, bool looks_for_weights);
 
   /// Points whose values are to be predicted, and which of them is taken next. `add` keeps what the others are expected
   /// to be, and makes them as certain as they would be with its value known.
-  class Candidates {
+  class Queries {
    public:
-    Candidates(const GaussianProcess& process, std::vector<Point> points);
+    Queries(const GaussianProcess& process, std::vector<Point> points);
     size_t size() const noexcept { return points_.size(); }
-    const Prediction& at(size_t candidate) const { return predictions_[candidate]; }
-    void add(size_t candidate);
+    const Prediction& at(size_t query) const { return predictions_[query]; }
+    void add(size_t query);
 
    private:
     const GaussianProcess& process_;
     std::vector<Point> points_;
-    std::vector<std::vector<double>>
-        solutions_;  ///< Of each candidate: the inverse of the factor times its covariances.
+    std::vector<std::vector<double>> solutions_;  ///< Of each query: the inverse of the factor times its covariances.
     std::vector<Prediction> predictions_;
   };
 

@@ -50,6 +50,11 @@ void GuidedStrategy::tell(const Trial& trial) {
   } else if (times_.erase(trial.index) > 0) {
     note_change();
   }
+  if (!is_ok && trial.status != Status::cancelled) {
+    if (failures_.insert(trial.index).second) note_change();
+  } else {
+    failures_.erase(trial.index);
+  }
   if (is_ok && trial.median_us == 0)
     untimed_.insert(trial.index);
   else
@@ -71,7 +76,8 @@ std::optional<uint64_t> GuidedStrategy::next() {
   if (auto index = next_guess()) return index;
   // Pending results may show a better place than a random config.
   if (!pending_.empty()) return std::nullopt;
-  const auto index = next_random();
+  auto index = next_random();
+  if (!index) index = next_neighbour();
   ended_ = !index && untimed_.empty();
   return index;
 }

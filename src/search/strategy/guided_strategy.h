@@ -30,13 +30,17 @@ class GuidedStrategy : public Strategy {
 
   /// Returns a config that was neither asked for nor told; nothing if the results point to none.
   virtual std::optional<uint64_t> next_guess() = 0;
-  /// A time has changed, or was added or taken away.
+  /// A time has changed, was added or taken away, or a config has failed.
   virtual void note_change() {}
 
   const Domain& domain() const noexcept { return domain_; }
   bool is_known(uint64_t index) const { return known_.has(index); }
   /// Times told with status ok, in µs.
   const std::map<uint64_t, double>& times() const noexcept { return times_; }
+  /// Configs that failed, but for those that were cancelled.
+  const std::set<uint64_t>& failures() const noexcept { return failures_; }
+  /// Configs that were asked for and not told yet.
+  const std::set<uint64_t>& pending() const noexcept { return pending_; }
   /// The configs with times, the fastest first, at most `max_count` of them.
   std::vector<uint64_t> best(size_t max_count) const;
   /// The neighbours of a config that were neither asked for nor told.
@@ -61,6 +65,7 @@ class GuidedStrategy : public Strategy {
   bool ended_ = false;                                    ///< Nothing was left, and no time was missing.
   std::set<uint64_t> pending_;                            ///< Asked for, not told yet.
   std::set<uint64_t> untimed_;                            ///< Told as correct, without a time yet.
+  std::set<uint64_t> failures_;                           ///< Told as anything but correct or cancelled.
   std::map<uint64_t, double> times_;                      ///< Times told with status ok.
   std::map<uint64_t, std::vector<uint64_t>> neighbours_;  ///< Untried neighbours; computed once per centre.
 };

@@ -16,8 +16,8 @@ namespace {
 /// One trial in this many is spread over the space before the model is asked, and at least so many times are known.
 constexpr uint64_t kModelSpreadShare = 6;
 constexpr size_t kLeastTimes = 8;
-/// What the model is made of: the fastest, and as many others at most.
-constexpr size_t kMostFastest = 112, kMostOthers = 48;
+/// What the model is made of: the fastest, and as many others and failures at most.
+constexpr size_t kMostFastest = 112, kMostOthers = 48, kMostFailures = 48;
 /// By how much, as a logarithm, the slowest are slower than the fastest to the model: how slow the slow are says little
 /// of where the fast are.
 constexpr double kMostSlower = 1;
@@ -28,7 +28,7 @@ constexpr size_t kCentres = 8, kMostNeighbours = 400, kRandomConfigs = 300;
 /// Configs that it names before it waits for an answer.
 constexpr size_t kBatch = 32;
 
-/// Mean of how much faster than `best` a candidate is expected to be, where it is faster; all as logarithms (Jones,
+/// Mean of how much faster than `best` a config is expected to be, where it is faster; all as logarithms (Jones,
 /// Schonlau and Welch, Efficient Global Optimization, 1998).
 double expected_improvement(const Prediction& of, double best) {
   const double deviation = std::sqrt(of.variance);
@@ -64,23 +64,29 @@ class ModelStrategy final : public GuidedStrategy {
     const std::vector<uint64_t> pool = pool_of_configs();
     std::vector<GaussianProcess::Point> points;
     for (const uint64_t index : pool) points.push_back(points_.at(index));
-    GaussianProcess::Candidates candidates(process_, std::move(points));
+    // What is being tried makes the model surer around it as well.
+    for (const uint64_t index : pending()) points.push_back(points_.at(index));
+    GaussianProcess::Queries queries(process_, std::move(points));
+    for (size_t i = pool.size(); i < queries.size(); ++i) queries.add(i);
     std::vector<bool> is_named(pool.size());
     std::vector<uint64_t> named;
     while (named.size() < std::min(kBatch, pool.size())) {
-      double most = -1;
+      // Where no gain is expected, the shortest time is. Floats, because mathematical libraries differ in the last
+      // bits.
+      std::pair<float, float> most(-1, 0);
       size_t chosen = pool.size();
       for (size_t i = 0; i < pool.size(); ++i) {
         if (is_named[i]) continue;
-        if (const double gain = expected_improvement(candidates.at(i), best_); gain > most) {
-          most = gain;
+        const Prediction& of = queries.at(i);
+        const std::pair promise(static_cast<float>(expected_improvement(of, best_)), -static_cast<float>(of.mean));
+        if (promise > most) {
+          most = promise;
           chosen = i;
         }
       }
-      if (chosen == pool.size()) break;
       is_named[chosen] = true;
       named.push_back(pool[chosen]);
-      candidates.add(chosen);
+      queries.add(chosen);
     }
     std::ranges::reverse(named);
     return named;
@@ -99,6 +105,13 @@ class ModelStrategy final : public GuidedStrategy {
     for (size_t i = 0; i < num_fastest; ++i) add(ranked[i]);
     const size_t num_slower = ranked.size() - num_fastest, num_others = std::min(kMostOthers, num_slower);
     for (size_t i = 0; i < num_others; ++i) add(ranked[num_fastest + i * num_slower / num_others]);
+    // What fails is as slow as what is slow, so that a region of it is left. The first so many, in the order of
+    // indices.
+    for (size_t i = 0; const uint64_t index : failures()) {
+      if (i++ == kMostFailures) break;
+      points.push_back(points_.at(index));
+      values.push_back(best_ + kMostSlower);
+    }
     const bool looks = static_cast<double>(ranked.size()) >= kGrowth * static_cast<double>(num_points_of_weights_);
     if (looks) num_points_of_weights_ = ranked.size();
     process_.fit(std::move(points), values, looks);

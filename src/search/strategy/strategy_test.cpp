@@ -208,6 +208,26 @@ TEST(Strategy, AModelIsNotHeldUpByRuggedTimes) {
   EXPECT_EQ(regret_of("auto"), regret_of("model"));
 }
 
+TEST(Strategy, AModelLeavesARegionInWhichConfigsFail) {
+  const auto space = grid(8);
+  const auto strategy = search_of(space, options_of("model"));
+  int num_failed = 0, num_asked = 0;
+  while (!strategy->exhausted()) {
+    const auto batch = strategy->ask(8);
+    if (batch.empty()) break;
+    for (const auto index : batch) {
+      const bool fails = space.at(index).integer("a") >= 4;  // The bottom of the bowl among them.
+      num_failed += fails;
+      ++num_asked;
+      strategy->tell({.index = index,
+                      .status = fails ? Status::launch_failed : Status::ok,
+                      .median_us = fails ? 0 : bowl_us(space, index)});
+    }
+  }
+  EXPECT_EQ(num_asked, 96);
+  EXPECT_LT(num_failed, 32);
+}
+
 TEST(Strategy, AModelNamesABatchAndThenWaitsForTimes) {
   const auto space = grid(8);
   const auto strategy = search_of(space, options_of("model"));
