@@ -83,8 +83,8 @@ class GpuCheck(unittest.TestCase):
 
     def package(self, text):
         """The package of the archive, and stories of PyTorch that import it."""
-        for name, of in {"package/attune/__init__.py": text, "package/attune/torch.py": "", "tests/gpu/pytorch_test.py":
-                         "import os, subprocess\nsubprocess.run([os.environ['ATTUNE_PYTHON'], '-c', 'import attune; print(attune.__file__)'], check=True)\n"}.items():
+        story = "import os, subprocess\nsubprocess.run([os.environ['ATTUNE_PYTHON'], '-c', 'import attune; print(attune.__file__)'], check=True)\n"
+        for name, of in {"package/attune/__init__.py": text, "package/attune/torch.py": "", "tests/gpu/pytorch_test.py": story}.items():
             (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
             (self.folder / name).write_text(of)
 
@@ -114,12 +114,13 @@ class GpuCheck(unittest.TestCase):
         self.assertIn("'--device', 'cuda:0'", (self.out / "models.log").read_text())
 
     def test_the_archive_of_the_results_is_whole_after_each_part_and_without_journals(self):
-        self.script("bin/attune", "echo text > there.txt; echo much > there.db-wal; mkdir -p home/kernels deep; echo much > home/kernels/one; echo some > deep/one.csv")
+        self.script("bin/attune", "mkdir -p home/kernels deep; for file in there.txt there.db-wal home/kernels/one deep/one.csv; do echo text > $file; done")
         archive = self.out / "results.tar.xz"
         self.out.mkdir()
         self.assertEqual(self.check("--parts", "machine", "--archive", archive).returncode, 0)
         with tarfile.open(archive) as packed:
-            self.assertEqual(sorted(packed.getnames()), [f"out/{name}" for name in ("deep/one.csv", "machine.log", "report.md", "state.json", "there.txt")])
+            wanted = ("deep/one.csv", "machine.log", "report.md", "state.json", "there.txt")
+            self.assertEqual(sorted(packed.getnames()), [f"out/{name}" for name in wanted])
         self.script("bin/attune", "sleep 30")
         self.assertEqual(self.check("--parts", "check", "--archive", archive, "--limit", "6").returncode, 1)
         with tarfile.open(archive) as packed:
@@ -127,7 +128,8 @@ class GpuCheck(unittest.TestCase):
         self.assertEqual([file.name for file in self.out.glob(".*")], [])
 
     def test_bad_arguments_are_refused(self):
-        for arguments, sentence in ((("--parts", "nothing"), "no such part: nothing"), (("--archive", self.folder / "no/results.tar.xz"), "there is no folder for --archive")):
+        for arguments, sentence in ((("--parts", "nothing"), "no such part: nothing"),
+                                    (("--archive", self.folder / "no/results.tar.xz"), "there is no folder for --archive")):
             done = self.check(*arguments)
             self.assertEqual(done.returncode, 2)
             self.assertRegex(done.stderr, f"^gpu-check: {sentence}.*\n$")
