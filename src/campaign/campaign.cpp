@@ -198,8 +198,8 @@ class Campaign {
     return all;
   }
 
-  std::vector<Milliseconds> recoveries() const {
-    std::vector<Milliseconds> all;
+  std::vector<Recovery> recoveries() const {
+    std::vector<Recovery> all;
     for (const Environment& one : environments_) {
       if (one.worker == nullptr) continue;
       all.insert(all.end(), one.worker->recoveries().begin(), one.worker->recoveries().end());

@@ -109,12 +109,14 @@ void TuneDisplay::print_details(const TuneResult& result) {
 }
 
 void print_results_json(const std::vector<TuneResult>& results, const TuneInputs& inputs,
-                        const Environment& environment, const std::vector<Milliseconds>& recoveries,
-                        const TimeUse& time, const std::vector<Decision>& replaced,
-                        const std::map<std::string, std::string>& lost) {
+                        const Environment& environment, const std::vector<Recovery>& recoveries, const TimeUse& time,
+                        const std::vector<Decision>& replaced, const std::map<std::string, std::string>& lost) {
   const DeviceInfo& device = environment.device();
-  nlohmann::ordered_json recoveries_ms = nlohmann::ordered_json::array();
-  for (const Milliseconds one : recoveries) recoveries_ms.push_back(one.count());
+  nlohmann::ordered_json recoveries_ms = nlohmann::ordered_json::array(), restorations_ms = recoveries_ms;
+  for (const Recovery& one : recoveries) {
+    recoveries_ms.push_back(one.worker.count());
+    restorations_ms.push_back(one.everything.count());
+  }
   nlohmann::ordered_json list = nlohmann::ordered_json::array(), skipped = nlohmann::ordered_json::array();
   for (const TuneResult& result : results) {
     nlohmann::ordered_json failures = nlohmann::ordered_json::array();
@@ -147,6 +149,7 @@ void print_results_json(const std::vector<TuneResult>& results, const TuneInputs
                                 {"results", list},
                                 {"skipped", skipped},
                                 {"recoveries_ms", recoveries_ms},
+                                {"restorations_ms", restorations_ms},
                                 {"time", time_json(time)},
                                 {"table", inputs.table.string()}};
   if (!lost.empty()) all["lost_devices"] = lost;

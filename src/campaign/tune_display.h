@@ -12,6 +12,7 @@
 #include "campaign/tune_options.h"
 #include "report/time_report.h"
 #include "tuner/tuner.h"
+#include "worker/recoveries.h"
 
 namespace attune {
 
@@ -69,11 +70,11 @@ class TuneDisplay final : public TuneObserver {
 };
 
 /// Implements `--json`: prints the whole run as one document, `ending` first (`done`, `interrupted`). `environment`:
-/// the first of the run. `recoveries`: time to recover from each death of a worker. `time`: TuneDisplay::time().
-/// `replaced`: TunePublisher::replaced(). `lost`: TuneDisplay::lost().
+/// the first of the run. `recoveries`: from each death of a worker. `time`: TuneDisplay::time(). `replaced`:
+/// TunePublisher::replaced(). `lost`: TuneDisplay::lost().
 void print_results_json(const std::vector<TuneResult>& results, const TuneInputs& inputs,
-                        const Environment& environment, const std::vector<Milliseconds>& recoveries,
-                        const TimeUse& time, const std::vector<Decision>& replaced = {},
+                        const Environment& environment, const std::vector<Recovery>& recoveries, const TimeUse& time,
+                        const std::vector<Decision>& replaced = {},
                         const std::map<std::string, std::string>& lost = {});
 /// The same for a run that was interrupted before its inputs were known.
 void print_interrupted_json();

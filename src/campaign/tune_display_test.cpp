@@ -196,7 +196,7 @@ TEST_F(DisplayOfTune, JsonHoldsResultsFailuresSkippedShapesAndRecoveries) {
   TimeUse time;
   time[Activity::verify] = {3, 2};
   const auto json = nlohmann::json::parse(printed([&] {
-    print_results_json(results, inputs_, environment, {Milliseconds(7)}, time, {published}, {{"fake:1", "gone"}});
+    print_results_json(results, inputs_, environment, {{Milliseconds(7), Milliseconds(9)}}, time, {published}, {{"fake:1", "gone"}});
   }));
   EXPECT_EQ(json["device"]["id"], "fake:0");
   EXPECT_EQ(json["device"]["key"], device.info().key());
@@ -216,6 +216,7 @@ TEST_F(DisplayOfTune, JsonHoldsResultsFailuresSkippedShapesAndRecoveries) {
   EXPECT_FALSE(second.contains("decision"));
   EXPECT_EQ(json["skipped"][0]["reason"], "too large");
   EXPECT_EQ(json["recoveries_ms"], nlohmann::json::array({7}));
+  EXPECT_EQ(json["restorations_ms"], nlohmann::json::array({9}));
   EXPECT_EQ(json["table"], "t.csv");
   EXPECT_EQ(json["lost_devices"]["fake:1"], "gone");
   EXPECT_EQ(json["time"]["activities"]["verify"]["busy_s"], 2.0);

@@ -2,6 +2,7 @@
 #pragma once
 #include <sys/types.h>
 
+#include <csignal>
 #include <optional>
 
 #include "process/child_command.h"
@@ -33,6 +34,8 @@ class Child {
   WaitStatus wait(Milliseconds deadline);
   /// Kills the group, stopped or not, and reaps. A process that had already ended keeps its status.
   WaitStatus kill() noexcept;
+  /// Kills the group, stopped or not, and does not wait: poll() tells when it has ended.
+  void end() noexcept { signal_group(SIGKILL); }
   /// Like kill(), but the status is `deadline`, unless the process had already ended.
   WaitStatus expire(Milliseconds deadline) noexcept;
   /// Like kill(), but the status is `protocol`, unless a signal had already ended the process.

@@ -16,7 +16,6 @@ using Clock = std::chrono::steady_clock;
 constexpr uint32_t kMaxUnattributedDeaths = 3;
 constexpr int kStarts = 3;           // attempts to start a worker
 constexpr int kMaxFailedProbes = 2;  // then the device is lost
-constexpr Milliseconds kLook{100};   // interval for checking whether to stop
 
 /// Thrown during the recovery from a death; caught before the caller sees it.
 struct StopRequest {};
@@ -140,14 +139,14 @@ bool WorkerExecutor::answer_first() {
     if (waits_since_) waited_s_ = seconds_between(*std::exchange(waits_since_, std::nullopt), Clock::now());
     const bool samples = as<request::Sample>(request) != nullptr;
     if (!has_device_for(samples ? SharedDevice::Use::sample : SharedDevice::Use::prepare)) return false;
-    if (!asked_) send(request);
+    if (!asked_ && !send(request)) return false;
+    const auto looked = Clock::now();
     auto event = worker_->take();
     if (!event) return false;
     asked_ = false;
     if (const auto death = death_of(request, *event)) {
-      const auto began = Clock::now();
+      recoveries_.died(looked);
       settled = handle_death(request, *death);
-      recoveries_.push_back(std::chrono::duration_cast<Milliseconds>(Clock::now() - began));
     } else {
       settled = settle(request, std::get<Reply>(*event));
     }
@@ -167,14 +166,16 @@ void WorkerExecutor::abort() {
   asked_ = false;
   expected_.reset();
   waits_since_.reset();
+  held_since_.reset();
+  recoveries_.give_up();
   waited_s_ = queued_s_ = 0;
   num_deaths_of_request_ = 0;
   if (if_aborted_) answer_ = std::exchange(if_aborted_, std::nullopt);
   poll_set_.wake_in(Milliseconds(0));
 }
 
-/// Sends a request to a worker that has everything it should have.
-void WorkerExecutor::send(const WorkerRequest& request) {
+/// Sends a request to a worker that has everything it should have. False: it waits until the change of workers is over.
+bool WorkerExecutor::send(const WorkerRequest& request) {
   // With two problems open there may be no good moment; then a worker is replaced anyway, which costs the other problem
   // its final.
   const uint32_t limit = problems_.all().empty() ? options_.max_admissions : 2 * options_.max_admissions;
@@ -186,9 +187,15 @@ void WorkerExecutor::send(const WorkerRequest& request) {
     if (const auto death = bring_back()) record_death(*death);
   }
   if (!worker_) restore();
+  if (waits_for_end(request) || waits_for_spare(request)) {
+    if (!held_since_) held_since_ = Clock::now();
+    return false;
+  }
+  if (held_since_) note_change(*std::exchange(held_since_, std::nullopt));
   ask(request);
   asked_ = true;
   if (admit != nullptr && is_told_ahead_) start_spare();
+  return true;
 }
 
 /// Asks the worker. A problem whose candidates are listed already is opened without them.
@@ -200,24 +207,6 @@ void WorkerExecutor::ask(const WorkerRequest& request) {
   request::Open limited = *open;
   limited.candidates.emplace();
   worker_->ask(limited, longest_step(request));
-}
-
-/// The next request starts a fresh worker. A process that used a GPU takes a tenth of a second to end, which is time of
-/// the change of workers.
-void WorkerExecutor::replace() {
-  const auto began = Clock::now();
-  set_worker(nullptr);
-  time_[Activity::start].wall_s += seconds_between(began, Clock::now());
-  isolated_problem_.reset();
-  ++epoch_;
-}
-
-/// The process of the last worker ends first.
-void WorkerExecutor::set_worker(std::unique_ptr<WorkerProcess> worker) {
-  if (worker_) poll_set_.forget(worker_->descriptor());
-  worker_.reset();
-  worker_ = std::move(worker);
-  if (worker_) poll_set_.watch(worker_->descriptor());
 }
 
 /// Takes from an answer what it says of the worker's time. What that did before it took over is nobody's.
@@ -247,12 +236,17 @@ void WorkerExecutor::throw_if_stopped() const {
 
 /// Returns the answer of a running worker, or its death. Throws StopRequest.
 WorkerProcess::Event WorkerExecutor::exchange(const WorkerRequest& request) {
+  await_end(request);
   worker_->ask(request, longest_step(request));
   for (;;) {
     throw_if_stopped();
     serve_spare();
+    const auto looked = Clock::now();
     if (auto event = worker_->take()) {
-      if (auto death = death_of(request, *event)) return *std::move(death);
+      if (auto death = death_of(request, *event)) {
+        if (!as<request::Hello>(request)) recoveries_.died(looked);
+        return *std::move(death);
+      }
       note_time(std::get<Reply>(*event));
       return *std::move(event);
     }
@@ -276,6 +270,7 @@ void WorkerExecutor::start() {
   if (!take_over_from_spare()) start_fresh();
   num_admissions_ = 0;
   told_at_ = Clock::now();
+  recoveries_.worker_is_up(told_at_);
   time_[Activity::start].wall_s += seconds_between(began, told_at_);
   // Beside what is prepared again now; later it would delay samples.
   if (!problems_.all().empty()) start_spare();
@@ -286,6 +281,9 @@ void WorkerExecutor::start_fresh() {
   int num_failed_probes = 0;
   for (int i = 0; i < kStarts; ++i) {
     set_worker(nullptr);
+    // The next try must not fail for what the last one's process, or a worker's before it, still holds.
+    if (i > 0 || needs_memory_of_ending()) wait_for_end();
+    const bool is_beside_end = ending_.has_value();
     set_worker(std::make_unique<WorkerProcess>(options_));
     auto event = exchange(hello());
     if (const auto* death = std::get_if<Death>(&event)) {
@@ -294,8 +292,9 @@ void WorkerExecutor::start_fresh() {
     }
     auto& answer = std::get<Reply>(event);
     if (const auto* failed = std::get_if<reply::Failure>(&answer)) {
-      // A probe that fails may be an earlier worker's doing, whose context still ends.
-      if (failed->code != ErrorCode::device || ++num_failed_probes == kMaxFailedProbes)
+      // A probe that fails may be an earlier worker's doing, whose context still ends; that of one that is there proves
+      // nothing.
+      if (failed->code != ErrorCode::device || (!is_beside_end && ++num_failed_probes == kMaxFailedProbes))
         fail(failed->code, "{}", in_users_words(failed->message, options_));
       continue;
     }
@@ -315,7 +314,7 @@ void WorkerExecutor::restore() {
   for (uint32_t num_unattributed = 0;;) {
     start();
     const auto death = bring_back();
-    if (!death) return;
+    if (!death) return recoveries_.everything_is_back(Clock::now());
     record_death(*death);
     if (death->blamed != 0 || ++num_unattributed < kMaxUnattributedDeaths) continue;
     while (!problems_.all().empty()) problems_.lose_all(problems_.all().begin()->first, unattributed(death->outcome));
@@ -329,7 +328,7 @@ void WorkerExecutor::restore_for(ProblemId id) {
   const auto opened = exchange(problems_.all().at(id).reopening());
   const auto* answer = std::get_if<Reply>(&opened);
   const auto* again = answer != nullptr ? std::get_if<OpenAnswer>(answer) : nullptr;
-  if (again != nullptr && again->refused.empty() && !again->busy) return;
+  if (again != nullptr && again->refused.empty() && !again->busy) return recoveries_.everything_is_back(Clock::now());
   isolated_problem_.reset();
   restore();
 }

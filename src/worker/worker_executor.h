@@ -11,8 +11,10 @@
 
 #include "measure/executor.h"
 #include "process/poll_set.h"
+#include "worker/ending_worker.h"
 #include "worker/messages.h"
 #include "worker/open_problems.h"
+#include "worker/recoveries.h"
 #include "worker/sharing/shared_device.h"
 #include "worker/spare_worker.h"
 #include "worker/worker_process.h"
@@ -36,7 +38,10 @@ namespace attune {
 /// With WorkerOptions::spare a second worker stands by, from the first admission after a prefetch() or the first fresh
 /// worker on: whenever a fresh worker is wanted it takes over, and another one is started beside what follows. Until
 /// then it lists the problem of prefetch(). No sample is taken while it opens the device. Its death costs nothing;
-/// after two nobody stands by any more, nor from prefetch(nullopt) until the next prefetch().
+/// after two nobody stands by any more, nor from prefetch(nullopt) until the next prefetch(). There the process of a
+/// worker that is replaced or hung ends beside what the next one does, but for three things: samples wait until it is
+/// gone; so do problems and candidates if it was killed in the middle of a request, or if its problems and the next
+/// one's take more than a quarter of the device's memory (or of WorkerOptions::device_memory_share of it) together.
 ///
 /// With WorkerOptions::shared other executors use the device, too. A request that takes samples waits until they do
 /// nothing there, and they wait for its end; so does the start of a worker that is to stand by. Waiting is no step, so
@@ -67,13 +72,15 @@ class WorkerExecutor final : public Executor {
   /// False after an error of the device and after abort(), until the next request.
   bool has_worker() const noexcept { return worker_ != nullptr; }
   uint32_t num_deaths() const noexcept { return num_deaths_; }
-  /// Duration of the recovery from each death: until a worker was up again with everything it needed.
-  const std::vector<Milliseconds>& recoveries() const noexcept { return recoveries_; }
+  /// From each death of a worker that was up, but for those that an abort followed.
+  const std::vector<Recovery>& recoveries() const noexcept { return recoveries_.all(); }
 
  private:
+  static constexpr Milliseconds kLook{100};  ///< Interval for checking whether to stop.
+
   bool is_outstanding() const noexcept { return if_aborted_ || answer_; }
   bool answer_first();
-  void send(const WorkerRequest& request);
+  bool send(const WorkerRequest& request);
   void ask(const WorkerRequest& request);
   bool settle(const WorkerRequest& request, Reply& reply);
   bool settle_opened(const request::Open& open, OpenAnswer& opened);
@@ -89,11 +96,18 @@ class WorkerExecutor final : public Executor {
   void start();
   void start_fresh();
   void replace();
+  void let_end(std::unique_ptr<WorkerProcess> worker);
+  void wait_for_end();
+  void look_at_end();
+  bool needs_memory_of_ending(const request::Open* next = nullptr) const;
+  bool waits_for_end(const WorkerRequest& request) const;
+  void await_end(const WorkerRequest& request);
+  void note_change(std::chrono::steady_clock::time_point since);
   void restore();
   void restore_for(ProblemId id);
   std::optional<Death> bring_back();
   void start_spare();
-  void look_at_spare();
+  void look_at_others();
   void serve_spare();
   void end_spare();
   bool take_over_from_spare();
@@ -112,9 +126,10 @@ class WorkerExecutor final : public Executor {
   DeviceInfo device_;
   PollSet poll_set_;                       ///< Watches the workers.
   std::optional<DeviceUser> user_;         ///< Nothing: no other executor uses the device. It outlives the workers.
+  std::optional<EndingWorker> ending_;     ///< Nothing: no worker is about to end.
   std::unique_ptr<WorkerProcess> worker_;  ///< Null after abort(), until the next request.
   uint32_t epoch_ = 0, num_deaths_ = 0, num_admissions_ = 0;
-  std::vector<Milliseconds> recoveries_;
+  Recoveries recoveries_;
   /// Requests to close and drop, then the outstanding request, unless it is a recycle.
   std::deque<WorkerRequest> requests_;
   bool asked_ = false;                  ///< True if the first of them was sent and not answered.
@@ -137,7 +152,9 @@ class WorkerExecutor final : public Executor {
   bool is_limited_ = false;                ///< Whether the worker was asked to open without listing.
   /// Since when the first request waits for the spare worker.
   std::optional<std::chrono::steady_clock::time_point> waits_since_;
-  double waited_s_ = 0;       ///< For how long it did.
+  double waited_s_ = 0;  ///< For how long it did.
+  /// Since when it waits for the change of workers to be over.
+  std::optional<std::chrono::steady_clock::time_point> held_since_;
   bool wants_spare_ = false;  ///< Whether a worker is to stand by, and has not been started yet.
   std::optional<std::chrono::steady_clock::time_point> queues_since_;  ///< Since when it waits for its turn there.
   double queued_s_ = 0;                                                ///< For how long the outstanding request did.

@@ -10,14 +10,14 @@ namespace attune {
 namespace {
 
 constexpr uint32_t kMaxFailedSpares = 2;  // Then there is no room for one, or a library cannot be opened.
-constexpr Milliseconds kStopLook{100};    // Time between two looks at whether to stop.
 
 }  // namespace
 
-/// Starts a worker that stands by, if there is none: now, or once nobody samples on a shared device.
+/// Starts a worker that stands by, if there is none: now, or once nobody samples on a shared device and the memory of
+/// the last worker is not needed.
 void WorkerExecutor::start_spare() {
   if (!options_.spare || is_resting_ || spare_ || num_failed_spares_ >= kMaxFailedSpares) return;
-  wants_spare_ = user_ && !user_->may_start_worker();
+  wants_spare_ = needs_memory_of_ending() || (user_ && !user_->may_start_worker());
   if (wants_spare_) return;
   try {
     spare_ = std::make_unique<SpareWorker>(options_, hello());
@@ -35,8 +35,9 @@ void WorkerExecutor::end_spare() {
   if (user_) user_->worker_started();
 }
 
-/// Takes what the spare worker has answered.
-void WorkerExecutor::look_at_spare() {
+/// Takes what the spare worker has answered, and the end of the last worker.
+void WorkerExecutor::look_at_others() {
+  look_at_end();
   if (!spare_) return;
   spare_->look();
   if (user_ && !spare_->is_starting()) user_->worker_started();
@@ -48,7 +49,7 @@ void WorkerExecutor::look_at_spare() {
 
 /// Takes what the spare worker has answered, and gives it something to do.
 void WorkerExecutor::serve_spare() {
-  look_at_spare();
+  look_at_others();
   if (wants_spare_) start_spare();
   if (!spare_ || spare_->is_busy()) return;
   if (expected_) {
@@ -64,9 +65,9 @@ void WorkerExecutor::serve_spare() {
 
 /// Waits for the end of what the spare worker does: it is ahead of one that is yet to start. False: there is none.
 bool WorkerExecutor::take_over_from_spare() {
-  for (look_at_spare(); spare_ && spare_->is_busy(); look_at_spare()) {
+  for (look_at_others(); spare_ && spare_->is_busy(); look_at_others()) {
     throw_if_stopped();
-    poll_set_.wait(kStopLook);
+    poll_set_.wait(kLook);
   }
   if (!spare_) return false;
   poll_set_.forget(spare_->descriptor());

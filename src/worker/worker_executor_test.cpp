@@ -318,6 +318,23 @@ TEST_F(WorkerExecutorTest, ASecondTryOfAnAdmissionAcquits) {
   std::filesystem::remove(once);
 }
 
+TEST_F(WorkerExecutorTest, TheTimeToAFreshWorkerHoldsNoOthersDeadline) {
+  plant({});
+  load_ = Milliseconds(1000);
+  open();
+  admit(1, good_);
+  ASSERT_EQ(admit(2, bad_).verified.status, Status::ok);
+  plant({{bad_, "sleep", "prepare", "always"}});  // The next workers read it, and hang while they restore.
+  ::kill(executor().workers().processes.front(), SIGKILL);
+  EXPECT_EQ(sample({1}).samples.size(), 3u);
+  const auto& recoveries = executor().recoveries();
+  ASSERT_EQ(recoveries.size(), 3u);
+  for (const Recovery& one : recoveries) EXPECT_LT(one.worker, load_);
+  EXPECT_GE(recoveries[0].everything, 2 * load_);
+  EXPECT_GE(recoveries[1].everything, load_);
+  EXPECT_LT(recoveries[2].everything, load_);
+}
+
 TEST_F(WorkerExecutorTest, ADeathBeforeAnotherIsConvictedDoesNotCount) {
   plant({{bad_, "exit0", "run", "from:12"}, {other_, "exit0", "run", "from:12"}});
   open();

@@ -24,9 +24,12 @@ bool WorkerExecutor::has_device_for(SharedDevice::Use use) {
   return true;
 }
 
+/// No worker ends beside another executor's samples.
 void WorkerExecutor::leave_device() {
   queues_since_.reset();
-  if (user_) user_->release();
+  if (!user_) return;
+  wait_for_end();
+  user_->release();
 }
 
 }  // namespace attune

@@ -91,6 +91,7 @@ void WorkerProcess::ask(const WorkerRequest& request, Milliseconds longest) {
   channel_.send({++number_, to_payload(request)});
   page_.clear();
   asked_ = Clock::now();
+  is_busy_ = true;
   channel_.write();
   poll_interval_ = std::clamp(shortest_limit(request) / 4, kMinPollInterval, kMaxPollInterval);
   watch();
@@ -106,6 +107,7 @@ std::optional<WorkerProcess::Event> WorkerProcess::take() {
     poll_set_.wake_in(std::nullopt);
     was_sending_.reset();
     wakes_at_.reset();
+    if (std::holds_alternative<Reply>(*event)) is_busy_ = false;
   }
   return event;
 }
@@ -139,7 +141,7 @@ std::optional<WorkerProcess::Event> WorkerProcess::look() {
     if (::poll(entries.data(), entries.size(), 0) <= 0) {
       const Announcement announced = page_.read();
       if (Clock::now() < deadline(announced)) return std::nullopt;
-      return death(child_.expire(announced.limit.count() > 0 ? announced.limit : longest_));
+      return death(expire(announced.limit.count() > 0 ? announced.limit : longest_));
     }
     if ((entries[0].revents & POLLOUT) != 0) channel_.write();
     if (entries[1].revents != 0) return after_its_end();
@@ -150,6 +152,13 @@ std::optional<WorkerProcess::Event> WorkerProcess::look() {
     }
     if (!channel_.read()) return death(turn_out(true));
   }
+}
+
+/// Kills a worker that hangs. Nobody needs to wait for what the kernel and a driver have to end.
+WaitStatus WorkerProcess::expire(Milliseconds limit) {
+  if (const auto ended = child_.poll()) return *ended;
+  child_.end();
+  return WaitStatus::past(limit);
 }
 
 /// Ends a worker whose channel was damaged. It notices and ends by itself, unless it hangs. If the channel was closed,

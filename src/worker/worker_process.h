@@ -50,10 +50,18 @@ class WorkerProcess {
   /// of its own. Throws device when the worker's page cannot be written, internal when the request is too long.
   void ask(const WorkerRequest& request, Milliseconds longest);
   /// The answer to the request, once; nullopt: there is none yet. If the worker ended, closed its channel, hung past
-  /// the deadline of its announcement, or sent an invalid message, it is dead when this returns: a Death, once. Sends
+  /// the deadline of its announcement, or sent an invalid message, it is killed when this returns: a Death, once. Sends
   /// what is left of the request. Waits for nothing but the end of a worker whose channel was damaged, half a second at
-  /// most.
+  /// most; that of one that hung may be still to come.
   std::optional<Event> take();
+  /// Whether a request was not answered.
+  bool is_busy() const noexcept { return is_busy_; }
+
+  /// Kills the process group, and does not wait: the process is gone once has_ended(). It is of no use any more.
+  void kill() noexcept { child_.end(); }
+  bool has_ended() { return child_.poll().has_value(); }
+  /// For poll(): readable once the process has ended.
+  int end_descriptor() const noexcept { return child_.descriptor(); }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -64,6 +72,7 @@ class WorkerProcess {
   std::optional<Reply> next_answer();
   Clock::time_point deadline(const Announcement& announced) const;
   Event after_its_end();
+  WaitStatus expire(Milliseconds limit);
   WaitStatus turn_out(bool hung_up);
   Death death(WaitStatus status);
   std::string last_output() const;
@@ -77,6 +86,7 @@ class WorkerProcess {
   Child child_;
   uint64_t number_ = 0;
   Clock::time_point asked_;
+  bool is_busy_ = false;
   Milliseconds longest_{0};
   Milliseconds poll_interval_{0};    ///< Time between two reads of the page during a request.
   std::optional<bool> was_sending_;  ///< Whether the channel is watched for space, too; nothing: it is not watched.

@@ -15,7 +15,7 @@ class Search(story.Story):
 
     def test_every_strategy_finds_the_same_winner_on_a_small_space(self):
         winners = {}
-        for search in ("race", "exhaustive", "random", "local"):
+        for search in ("race", "exhaustive", "random", "local", "model"):
             answer = self.tune(*SIZE, "--search", search, "--iters", "9", "--json", "--journal", search + ".db").json
             winners[search] = answer["results"][0]["decision"]["winner"]
         self.assertEqual(len(set(winners.values())), 1, winners)

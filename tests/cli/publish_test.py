@@ -162,7 +162,7 @@ class OtherFiles(story.Story):
         self.put("shapes.csv", SHAPES)
         for more in ((), ("--compare",), ("-v",)):
             answer = self.tune("-i", "shapes.csv", "-o", "t.csv", "--json", "--all", *more).json
-            self.assertEqual(set(answer), {"ending", "device", "results", "skipped", "recoveries_ms", "time", "table"})
+            self.assertEqual(set(answer), {"ending", "device", "results", "skipped", "recoveries_ms", "restorations_ms", "time", "table"})
             self.assertEqual(answer["device"]["key"], "fake/4")
             self.assertEqual(len(answer["results"]), 3)
             for result in answer["results"]:

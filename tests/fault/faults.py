@@ -44,10 +44,16 @@ def configs(story, problem, device, solver):
     return [name.removeprefix(solver) for name in names if name.startswith(solver)]
 
 
-def tell_recoveries(recoveries_ms):
-    """How long each worker that was lost took to be replaced, where the program says so."""
-    if not recoveries_ms:
+def recoveries(report):
+    """Of each worker that was lost: ms until a fresh one was up, and until it had everything again, where the program says so."""
+    return list(zip(report.get("recoveries_ms", []), report.get("restorations_ms", [])))
+
+
+def tell_recoveries(both_ms):
+    if not both_ms:
         return
-    ordered = sorted(recoveries_ms)
-    print(f"  {len(ordered)} workers lost; ms to a fresh one: median {statistics.median(ordered):.0f}, "
-          f"99 % {ordered[len(ordered) * 99 // 100]:.0f}, most {ordered[-1]:.0f}", flush=True)
+    print(f"  {len(both_ms)} workers lost; ms from a death")
+    for until, times_ms in zip(("to a fresh one", "to all that was open"), zip(*both_ms)):
+        ordered = sorted(times_ms)
+        print(f"    {until}: median {statistics.median(ordered):.0f}, 99 % {ordered[len(ordered) * 99 // 100]:.0f}, "
+              f"most {ordered[-1]:.0f}", flush=True)

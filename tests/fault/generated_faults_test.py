@@ -208,7 +208,7 @@ class CorruptKernels(Generated):
                     if one.more and one.more[0].startswith("ONCE"):
                         self.assertTrue(Path(one.more[0].split('"')[1]).exists(), f"it did not happen: {one.line}")
                 num_fallen += len(fallen)
-                recoveries += report["recoveries_ms"]
+                recoveries += faults.recoveries(report)
             done += corrupted
         print(f"{type(self).__name__}: {len(done)} sources corrupted, seed {SEED}, {time.monotonic() - began:.0f} s; "
               f"{num_fallen} of {num_candidates} candidates failed", flush=True)

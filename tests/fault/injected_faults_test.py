@@ -116,7 +116,7 @@ class InjectedFaults(story.Story):
         self.assertEqual(leftovers.processes_left(within_s=1), [], "processes were left")
         self.assertEqual(leftovers.files_below(self.temporary), [], "temporary files were left")
         verified = planted_faults.verifications(self, f"{name}_records.csv", SOLVER, *journal)
-        return {one["problem"]: one for one in result.json["results"]}, verified, result.json.get("recoveries_ms", [])
+        return {one["problem"]: one for one in result.json["results"]}, verified, planted_faults.recoveries(result.json)
 
     @staticmethod
     def sanitizer():

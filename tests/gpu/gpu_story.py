@@ -44,7 +44,7 @@ class GpuStory(story.Story):
     def environment(self, **more):
         # An archive of tools/gpu-pack has libraries of its own; stories side by side have GPUs of their own.
         kept = {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES") if name in os.environ}
-        return super().environment(**kept, **more)
+        return super().environment(**{**kept, **more})
 
     def on_gpu(self, command, *arguments, quiet=True, **how):
         """Runs a command on the device. `quiet`: it is one that measures, and does not wait for a quiet machine."""

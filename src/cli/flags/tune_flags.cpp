@@ -121,7 +121,7 @@ void add_search_flags(CLI::App& command, TuneOptions& options) {
   command
       .add_option("--search", options.search,
                   "race: drop slow candidates early; exhaustive: measure every candidate --warmup + --iters times; "
-                  "random, local: a race with this order of candidates")
+                  "random, local, model: a race with this order of candidates")
       ->capture_default_str()
       ->check(one_of(search_names()));
   command.add_option("--budget", options.budget,

@@ -25,7 +25,7 @@ class Strategy {
 };
 
 struct StrategyOptions {
-  std::string name = "auto";  ///< `auto`, `exhaustive`, `random`, `local`.
+  std::string name = "auto";  ///< `auto`, `exhaustive`, `random`, `local`, `model`.
   uint64_t seed = 0;
   /// Number of indices to ask for, including indices told without being asked for; `exhaustive` ignores it. `auto`
   /// searches spaces up to this size exhaustively.

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace attune {
+
+/// What a GaussianProcess expects of a point.
+struct Prediction {
+  double mean = 0, variance = 0;
+};
+
+/// Regression by a Gaussian process (Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006, chapters 2
+/// and 5): values of near points are alike, by exp(-sum of weight × distance over the coordinates). The weights and the
+/// noise-free scale are those that make the values most likely, searched one after the other. Not thread-safe.
+///
+/// Cost with n points of d coordinates: fit() n³/6 multiplications, twelve and 2d times that where it looks for
+/// weights; a prediction n²/2 and n exponentials.
+class GaussianProcess {
+ public:
+  using Point = std::vector<float>;
+
+  explicit GaussianProcess(size_t num_coordinates) : num_coordinates_(num_coordinates) {}
+
+  /// Replaces the points. `looks_for_weights`: whether to search the weights, beginning with the present ones;
+  /// otherwise they stay. Requires: at least two points, one value for each.
+  void fit(std::vector<Point> points, std::span<const double> values, bool looks_for_weights);
+
+  /// Points whose values are to be predicted, and which of them is taken next. `add` keeps what the others are expected
+  /// to be, and makes them as certain as they would be with its value known.
+  class Candidates {
+   public:
+    Candidates(const GaussianProcess& process, std::vector<Point> points);
+    size_t size() const noexcept { return points_.size(); }
+    const Prediction& at(size_t candidate) const { return predictions_[candidate]; }
+    void add(size_t candidate);
+
+   private:
+    const GaussianProcess& process_;
+    std::vector<Point> points_;
+    std::vector<std::vector<double>>
+        solutions_;  ///< Of each candidate: the inverse of the factor times its covariances.
+    std::vector<Prediction> predictions_;
+  };
+
+ private:
+  /// Weights, and what they make of the points.
+  struct Fit {
+    std::vector<double> weights;
+    std::vector<double> factor;    ///< Lower triangle of the Cholesky factor of the correlations, by rows.
+    std::vector<double> solution;  ///< Their inverse times the values around the mean.
+    double scale = 0;              ///< Variance of the values.
+    double likelihood = 0;         ///< Logarithm, but for a constant; of an impossible one the lowest.
+  };
+  double correlation(std::span<const double> weights, const Point& a, const Point& b) const;
+  Fit fit_with(std::vector<double> weights) const;
+  void look_for_weights();
+  /// Solves factor × x = right in place.
+  void solve_lower(std::vector<double>& right) const;
+
+  size_t num_coordinates_;
+  std::vector<Point> points_;
+  std::vector<float> distances_;  ///< Of each pair of points, each coordinate.
+  double mean_ = 0;
+  std::vector<double> values_;  ///< Around the mean.
+  Fit fit_;
+};
+
+}  // namespace attune

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <set>
+#include <utility>
+
+#include "search/strategy/config_points.h"
+#include "search/strategy/gaussian_process.h"
+#include "search/strategy/guided_strategy.h"
+#include "search/strategy/strategies.h"
+
+namespace attune {
+namespace {
+
+/// One trial in this many is spread over the space before the model is asked, and at least so many times are known.
+constexpr uint64_t kModelSpreadShare = 6;
+constexpr size_t kLeastTimes = 8;
+/// What the model is made of: the fastest, and as many others at most.
+constexpr size_t kMostFastest = 112, kMostOthers = 48;
+/// By how much, as a logarithm, the slowest are slower than the fastest to the model: how slow the slow are says little
+/// of where the fast are.
+constexpr double kMostSlower = 1;
+/// The model looks for weights again when it has so many times as many points as when it last did.
+constexpr double kGrowth = 1.25;
+/// Configs among which the model chooses: neighbours of the fastest, and random ones.
+constexpr size_t kCentres = 8, kMostNeighbours = 400, kRandomConfigs = 300;
+/// Configs that it names before it waits for an answer.
+constexpr size_t kBatch = 32;
+
+/// Mean of how much faster than `best` a candidate is expected to be, where it is faster; all as logarithms (Jones,
+/// Schonlau and Welch, Efficient Global Optimization, 1998).
+double expected_improvement(const Prediction& of, double best) {
+  const double deviation = std::sqrt(of.variance);
+  const double z = (best - of.mean) / deviation;
+  const double density = std::exp(-0.5 * z * z) / std::sqrt(2 * std::numbers::pi);
+  return deviation * (z * 0.5 * std::erfc(-z / std::numbers::sqrt2) + density);
+}
+
+class ModelStrategy final : public GuidedStrategy {
+ public:
+  ModelStrategy(SearchTask task, const StrategyOptions& options)
+      : GuidedStrategy(std::move(task), options, std::max<uint64_t>(8, options.max_trials / kModelSpreadShare)),
+        points_(domain().space()),
+        process_(points_.num_coordinates()) {}
+
+ private:
+  std::optional<uint64_t> next_guess() override {
+    if (times().size() < kLeastTimes) return next_neighbour();
+    if (std::exchange(has_changed_, false)) named_ = name_configs();
+    while (!named_.empty()) {
+      const uint64_t index = named_.back();
+      named_.pop_back();
+      if (!is_known(index)) return index;
+    }
+    return std::nullopt;
+  }
+
+  void note_change() override { has_changed_ = true; }
+
+  /// The most promising configs, the best of them last.
+  std::vector<uint64_t> name_configs() {
+    fit();
+    const std::vector<uint64_t> pool = pool_of_configs();
+    std::vector<GaussianProcess::Point> points;
+    for (const uint64_t index : pool) points.push_back(points_.at(index));
+    GaussianProcess::Candidates candidates(process_, std::move(points));
+    std::vector<bool> is_named(pool.size());
+    std::vector<uint64_t> named;
+    while (named.size() < std::min(kBatch, pool.size())) {
+      double most = -1;
+      size_t chosen = pool.size();
+      for (size_t i = 0; i < pool.size(); ++i) {
+        if (is_named[i]) continue;
+        if (const double gain = expected_improvement(candidates.at(i), best_); gain > most) {
+          most = gain;
+          chosen = i;
+        }
+      }
+      if (chosen == pool.size()) break;
+      is_named[chosen] = true;
+      named.push_back(pool[chosen]);
+      candidates.add(chosen);
+    }
+    std::ranges::reverse(named);
+    return named;
+  }
+
+  void fit() {
+    const std::vector<uint64_t> ranked = best(times().size());
+    std::vector<GaussianProcess::Point> points;
+    std::vector<double> values;
+    const auto add = [&](uint64_t index) {
+      points.push_back(points_.at(index));
+      values.push_back(std::min(std::log(times().at(index)), best_ + kMostSlower));
+    };
+    best_ = std::log(times().at(ranked.front()));
+    const size_t num_fastest = std::min(kMostFastest, ranked.size());
+    for (size_t i = 0; i < num_fastest; ++i) add(ranked[i]);
+    const size_t num_slower = ranked.size() - num_fastest, num_others = std::min(kMostOthers, num_slower);
+    for (size_t i = 0; i < num_others; ++i) add(ranked[num_fastest + i * num_slower / num_others]);
+    const bool looks = static_cast<double>(ranked.size()) >= kGrowth * static_cast<double>(num_points_of_weights_);
+    if (looks) num_points_of_weights_ = ranked.size();
+    process_.fit(std::move(points), values, looks);
+  }
+
+  std::vector<uint64_t> pool_of_configs() {
+    std::vector<uint64_t> neighbours;
+    for (const uint64_t centre : best(kCentres)) {
+      const auto& near = neighbours_of(centre);
+      neighbours.insert(neighbours.end(), near.begin(), near.end());
+    }
+    std::ranges::sort(neighbours);
+    neighbours.erase(std::ranges::unique(neighbours).begin(), neighbours.end());
+    if (neighbours.size() > kMostNeighbours) {
+      random().shuffle(neighbours);
+      neighbours.resize(kMostNeighbours);
+    }
+    std::set<uint64_t> pool(neighbours.begin(), neighbours.end());
+    for (size_t i = 0; i < kRandomConfigs && domain().size() > 0; ++i) {
+      const uint64_t index = domain().index(random().below(domain().size()));
+      if (!is_known(index) && domain().contains(index)) pool.insert(index);
+    }
+    return {pool.begin(), pool.end()};
+  }
+
+  ConfigPoints points_;
+  GaussianProcess process_;
+  double best_ = 0;  ///< Logarithm of the shortest time.
+  size_t num_points_of_weights_ = 0;
+  bool has_changed_ = true;
+  std::vector<uint64_t> named_;  ///< The next one last.
+};
+
+}  // namespace
+
+std::unique_ptr<Strategy> make_model(SearchTask task, const StrategyOptions& options) {
+  return std::make_unique<ModelStrategy>(std::move(task), options);
+}
+
+}  // namespace attune

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+// The part of WorkerExecutor that ends workers.
+#include <chrono>
+#include <utility>
+#include <variant>
+
+#include "measure/bench.h"
+#include "ops/op.h"
+#include "worker/worker_executor.h"
+
+namespace attune {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Part of the device's memory up to which problems may lie in the worker that ends and in the next one at a time. What
+/// is not known here, packed weights and workspaces, has room beside it.
+constexpr double kPartOfBoth = 0.25;
+
+double bytes_of(const request::Open& one, const DeviceInfo& device) {
+  return bench_bytes(op_of(one.problem), one.problem, one.protocol, device);
+}
+
+double bytes_of(const OpenProblems& problems, const DeviceInfo& device) {
+  double bytes = 0;
+  for (const auto& [id, one] : problems.all()) bytes += bytes_of(one.opened, device);
+  return bytes;
+}
+
+}  // namespace
+
+/// The next request starts a fresh worker. What must be waited for here is time of the change of workers.
+void WorkerExecutor::replace() {
+  const auto began = Clock::now();
+  set_worker(nullptr);
+  time_[Activity::start].wall_s += std::chrono::duration<double>(Clock::now() - began).count();
+  isolated_problem_.reset();
+  ++epoch_;
+}
+
+/// Kills the last worker first.
+void WorkerExecutor::set_worker(std::unique_ptr<WorkerProcess> worker) {
+  if (worker_) {
+    poll_set_.forget(worker_->descriptor());
+    let_end(std::move(worker_));
+  }
+  worker_ = std::move(worker);
+  if (worker_) poll_set_.watch(worker_->descriptor());
+}
+
+/// Kills a worker. Where there is room for a second one, its end is not waited for, unless another one still ends.
+void WorkerExecutor::let_end(std::unique_ptr<WorkerProcess> worker) {
+  if (!options_.spare || worker->has_ended()) return;
+  wait_for_end();
+  ending_.emplace(std::move(worker), bytes_of(problems_, device_));
+  poll_set_.watch(ending_->descriptor());
+}
+
+void WorkerExecutor::wait_for_end() {
+  if (ending_) poll_set_.forget(ending_->descriptor());
+  ending_.reset();
+}
+
+void WorkerExecutor::look_at_end() {
+  if (ending_ && ending_->is_gone()) wait_for_end();
+}
+
+/// Whether the worker that ends holds memory that the next one may need.
+bool WorkerExecutor::needs_memory_of_ending(const request::Open* next) const {
+  if (!ending_) return false;
+  double bytes = ending_->device_bytes() + bytes_of(problems_, device_);
+  if (next != nullptr && !problems_.all().contains(next->id)) bytes += bytes_of(*next, device_);
+  return bytes > kPartOfBoth * options_.device_memory_share * static_cast<double>(device_.memory_bytes);
+}
+
+/// Whether a request has to wait until the last worker's process is gone. Its context's end would disturb samples. What
+/// it was killed in may keep the device busy, and the next candidates would be blamed for the time.
+bool WorkerExecutor::waits_for_end(const WorkerRequest& request) const {
+  if (!ending_) return false;
+  if (std::holds_alternative<request::Sample>(request)) return true;
+  const auto* const open = std::get_if<request::Open>(&request);
+  if (open == nullptr && !std::holds_alternative<request::Admit>(request)) return false;
+  if (ending_->was_busy()) return true;
+  return needs_memory_of_ending(open);
+}
+
+/// Waits until the request can be sent. Throws StopRequest.
+void WorkerExecutor::await_end(const WorkerRequest& request) {
+  if (!waits_for_end(request)) return;
+  const auto began = Clock::now();
+  while (waits_for_end(request)) {
+    throw_if_stopped();
+    poll_set_.wait(kLook);
+    serve_spare();
+  }
+  note_change(began);
+}
+
+/// Counts the time since then as that of a change of workers; the worker waited meanwhile.
+void WorkerExecutor::note_change(Clock::time_point since) {
+  const auto time = Clock::now() - since;
+  time_[Activity::start].wall_s += std::chrono::duration<double>(time).count();
+  told_at_ += time;
+}
+
+}  // namespace attune
