@@ -22,6 +22,9 @@ struct PlanTraits {
   /// this holds for the calls alone: the work that they enqueue on different streams may overlap whenever their
   /// workspaces differ, and in a captured graph it runs on the workspace that was given to the capture.
   bool reentrant = true;
+  /// Whether run() calls an operator of the application's own library, PyTorch's. A caller that is in this operator
+  /// computes the call itself, and needs neither run() nor what would be prepared for it.
+  bool is_applications_own = false;
   /// The strictest requirement that the solver states for the plan, because its own code or its library's documentation
   /// gives it. A requirement that is not stated is never assumed.
   Requirement states = Requirement::none;

@@ -24,7 +24,8 @@ thread_local bool is_left_to_stock = false;  ///< ProductFunctions::leave_to_sto
 struct Matrix {
   int64_t rows, columns, row_stride, column_stride;
 
-  bool is_row_major() const { return (columns == 1 || column_stride == 1) && (rows == 1 || row_stride == columns); }
+  bool has_contiguous_rows() const { return columns == 1 || column_stride == 1; }
+  bool is_row_major() const { return has_contiguous_rows() && (rows == 1 || row_stride == columns); }
   bool is_column_major() const { return (rows == 1 || row_stride == 1) && (columns == 1 || column_stride == rows); }
 };
 
@@ -94,14 +95,15 @@ Reason examine_layouts(const ProductCall& call, PreparedProduct& product) {
   // Where a row's result may not depend on how many there are, nor may who computes it; and no such kernel reads
   // columns.
   const bool keeps_batches = dispatcher(call.place).requirement() == Requirement::batch_invariant;
-  // On a GPU a copy is a launch more, which PyTorch, whose kernels take a leading dimension, does not need.
-  const bool copies = call.place.kind == DeviceKind::host || keeps_batches;
+  const bool is_host = call.place.kind == DeviceKind::host;
   const std::optional<Matrix> rows = rows_of(x, product.m);
   if (!rows) {
     product.copies_x = true;  // As PyTorch does: its kernels take matrices, too.
   } else if (!is_aligned(x) || !(rows->is_row_major() || rows->is_column_major())) {
-    // Kernels read contiguous, aligned rows. Of few rows a copy is small beside the weights that the product reads.
-    if ((!copies || product.m > product.n) && !keeps_batches) return is_aligned(x) ? Reason::layout : Reason::alignment;
+    // Kernels read contiguous, aligned rows. Of few rows a copy is small beside the weights that the product reads. On
+    // a GPU it is a launch more, which is worth it for a slice of rows alone, and only where a row serves them.
+    const bool is_worth_it = product.m <= product.n && (is_host || rows->has_contiguous_rows());
+    if (!is_worth_it && !keeps_batches) return is_aligned(x) ? Reason::layout : Reason::alignment;
     product.copies_x = true;
   } else if (!rows->is_row_major() && keeps_batches) {
     product.copies_x = true;
@@ -111,7 +113,7 @@ Reason examine_layouts(const ProductCall& call, PreparedProduct& product) {
   if (bias.dims >= 0) {
     product.flags |= GemmKey::bias;
     product.copies_bias = !is_aligned(bias) || (product.n > 1 && bias.strides[bias.dims - 1] != 1);
-    if (product.copies_bias && !copies) return is_aligned(bias) ? Reason::layout : Reason::alignment;
+    if (product.copies_bias && !is_host && !keeps_batches) return is_aligned(bias) ? Reason::layout : Reason::alignment;
   }
   return Reason::routed;
 }
@@ -151,6 +153,8 @@ Reason examine_row(PreparedProduct& product) {
   ShapeCapture::note(key, 0);
   const Hit hit = device.require_row(key, product.place.stream);
   product.plan = hit.plan;
+  // Known before anything is copied or allocated for it.
+  if (hit.plan != nullptr && hit.plan->traits().is_applications_own) return Reason::stock_row;
   if (hit.plan != nullptr || device.requirement() != Requirement::none) return Reason::routed;
   return hit.row == 0 ? Reason::no_gpu_row : Reason::not_ready;
 }

@@ -28,6 +28,7 @@ LimitedDevice& PlanService::make_device(int64_t units) {
   auto& made = owned_devices_.emplace_back(
       std::make_unique<LimitedDevice>(open_device(options_.device, units), cache_.folder,
                                       options_.compile_mode != CompileMode::never, plans_, log_, options_.require));
+  if (!is_host_ && options_.threads > 0) made->maker.limit_threads(options_.threads);
   if (options_.workspaces.allocate) made->maker.set_workspaces(options_.workspaces);
   auto rows = store_.read(made->info, nullptr);
   if (held_) {

@@ -4,15 +4,20 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <limits>
 #include <semaphore>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace attune {
 namespace {
 
+thread_local int64_t most_threads = std::numeric_limits<int64_t>::max();
+
 int64_t threads_for(int64_t count) {
-  return std::clamp<int64_t>(std::thread::hardware_concurrency(), 1, std::max<int64_t>(count, 1));
+  const auto cores = std::min<int64_t>(std::thread::hardware_concurrency(), most_threads);
+  return std::clamp<int64_t>(cores, 1, std::max<int64_t>(count, 1));
 }
 
 }  // namespace
@@ -44,5 +49,8 @@ bool over_all_cores(int64_t count, int64_t at_once, const std::function<void(int
   while (!is_over.try_acquire_for(std::chrono::milliseconds(100))) stop = stop || is_stopped();
   return next >= count;
 }
+
+LimitedCores::LimitedCores(int64_t most) noexcept : before_(std::exchange(most_threads, most)) {}
+LimitedCores::~LimitedCores() { most_threads = before_; }
 
 }  // namespace attune

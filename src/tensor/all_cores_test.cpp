@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <thread>
 #include <vector>
 
@@ -40,6 +41,30 @@ TEST(AllCores, AskWhileOnePartTakesItsTimeAndBeginNoOtherAfterAYes) {
   EXPECT_FALSE(over_all_cores(1000, 1, work, [&] { return ++num_asked == 1; }));
   EXPECT_EQ(num_asked, 1) << "not again after a yes";
   EXPECT_LE(num_parts, 2 * static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+TEST(AllCores, AreNoMoreThanThisThreadMayUse) {
+  const auto num_parts = [] {
+    std::atomic<size_t> parts = 0, others = 0;
+    over_all_cores(1000, [&](int64_t, int64_t) { ++parts; });
+    over_all_cores(
+        1000, 1000, [&](int64_t, int64_t) { ++others; }, [] { return false; });
+    EXPECT_EQ(parts, others);
+    return parts.load();
+  };
+  const size_t all = num_parts();
+  EXPECT_EQ(all, std::thread::hardware_concurrency());
+  {
+    const LimitedCores one(1);
+    EXPECT_EQ(num_parts(), 1u);
+    {
+      const LimitedCores more(1000);
+      EXPECT_EQ(num_parts(), all);
+    }
+    EXPECT_EQ(num_parts(), 1u);
+    std::jthread([&] { EXPECT_EQ(num_parts(), all) << "other threads are not concerned"; });
+  }
+  EXPECT_EQ(num_parts(), all);
 }
 
 }  // namespace

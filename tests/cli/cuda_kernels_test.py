@@ -14,19 +14,28 @@ SHARES = "block_k=64;block_m=64;block_n=64;blocks=264;group_m=8;kernel=tile;m_wa
 WIDE = "block_k=64;block_m=64;block_n=64;group_m=8;kernel=tile;m_warps=2;n_warps=2;split_k=1;stages=2"
 
 
+def table(*rows):
+    """A table for H200; each row: M, N, K, config. Rows with a layout have packed weights."""
+    return HEADER + "".join(
+        f"sm_90,132,{m},{n},{k},False,torch.bfloat16,torch.bfloat16,False,{'b_layout' in config},jit_cuda,-1,1,{i + 1},"
+        f"jit_cuda.gemm@3:{config},0,1,1,{'cuda.k64.v1' if 'b_layout' in config else 'plain'}\n"
+        for i, (m, n, k, config) in enumerate(rows))
+
+
+def skip_without_jit_cuda(test):
+    if not any(e["id"] == "jit_cuda.gemm" for e in test.attune("list", "solvers", "--json").json):
+        test.skipTest("this build has no jit_cuda.gemm: it needs the CUDA toolkit")
+
+
 class CudaKernels(story.Story):
     def setUp(self):
         super().setUp()
-        if not any(e["id"] == "jit_cuda.gemm" for e in self.attune("list", "solvers", "--json").json):
-            self.skipTest("this build has no jit_cuda.gemm: it needs the CUDA toolkit")
+        skip_without_jit_cuda(self)
         self.put("h200.json", json.dumps(H200))
 
     def build(self, *rows):
-        """Compiles the kernels of a table into an empty cache; each row: M, N, K, config. Rows with a layout have packed weights."""
-        self.put("bf16_tuned_gemm.csv", HEADER + "".join(
-            f"sm_90,132,{m},{n},{k},False,torch.bfloat16,torch.bfloat16,False,{'b_layout' in config},jit_cuda,-1,1,{i + 1},"
-            f"jit_cuda.gemm@3:{config},0,1,1,{'cuda.k64.v1' if 'b_layout' in config else 'plain'}\n"
-            for i, (m, n, k, config) in enumerate(rows)))
+        """Compiles the kernels of a table into an empty cache."""
+        self.put("bf16_tuned_gemm.csv", table(*rows))
         folder = ("--cache", str(self.work / "cache"))
         built = self.attune("kernels", "build", "--table", "bf16_tuned_gemm.csv", "--device-info", "h200.json", *folder, status=None)
         if "NVRTC" in built.stderr:

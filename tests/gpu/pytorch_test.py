@@ -104,6 +104,7 @@ class PyTorchOnAGpu(gpu_story.GpuStory):
                 self.assertTrue(one["same"])
                 self.assertEqual(one["linear"], {"routed": 1})
                 self.assertEqual(one["out"], {"routed": 1})
+                self.assertEqual(one["strided"], {"routed": 1})
 
     def check_modules(self, found, rows):
         for name in ("eval", "train"):
@@ -154,7 +155,7 @@ class PyTorchOnAGpu(gpu_story.GpuStory):
         self.assertEqual(found["differing"], 0)
         self.assertLess(found["difference"], TOLERANCE)
         self.assertGreater(found["reloads"], 5)
-        self.assertEqual(found["counted"], {"routed": 5, "passed_on": 1, "not_ready": 1})
+        self.assertEqual(found["counted"], {"routed": 6, "passed_on": 1, "not_ready": 1})
 
     def check_overhead(self, found, rows):
         for name in ("linear, bias", "addmm", "addmm, out given"):

@@ -1,14 +1,22 @@
 // SPDX-License-Identifier: MIT
-// Whether what a table states is what an application gets from Dispatcher::run() with a stream, and what a hit costs:
+// What an application gets from Dispatcher::run(), with a table and without one, on a device with streams, and what a
+// hit costs. tests/perf/served_in_graphs compares it with what the tuner states.
 //   attune_served_in_graphs TABLE [DEVICE [ROUNDS]]
 // Each row of gemm_a16w16 is called as a model's graph does: a batch of calls of the shape on weights that are cold and
-// activations that are warm is captured, in each round anew with other copies, and timed by marks inside the graph. The
-// cost of a hit is a call of the dispatcher less one of its plan, both enqueued without a wait, in turns.
-// Prints a line of CSV for each row: stated and served us, their ratio, us of a call through the dispatcher and of its
-// plan's, and their difference. The virtual time of fake:0 shows nothing here: the dispatcher opens one of its own.
+// activations that are warm is captured and timed by marks inside the graph. In each round this is done once by a
+// dispatcher with the table and once by one without, in random order: products that keep a GPU busy lower its clock, so
+// that times of another hour or of pauses between are no measure. A graph is captured anew for each turn, with other
+// copies: the few copies of one batch may fit into the cache, and would be warm in a second replay. A device without
+// graphs runs the calls themselves. The cost of a hit is a call of the dispatcher less one of its plan, both enqueued
+// without a wait, in turns.
+// Prints a line of CSV for each row: us stated and served, their ratio, us of a call through the dispatcher, of its
+// plan's and their difference, us and name of the default, and the us of each round of both, separated by spaces.
+// The virtual time of fake:0 shows nothing here: the dispatcher opens one of its own.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -20,6 +28,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "device/device_kind.h"
 #include "device/devices.h"
 #include "formats/csv/csv_document.h"
 #include "formats/csv/key_cells.h"
@@ -55,24 +64,27 @@ std::vector<std::byte> values_of(const TensorSpec& spec, Random& random) {
 }
 
 struct Served {
-  double us = 0;                    ///< Of a launch in a graph.
-  double call_us = 0, plan_us = 0;  ///< Of the host, to enqueue one.
+  std::array<std::vector<double>, 2> us;  ///< Of a launch in a graph, by round: of the row and of the default.
+  double call_us = 0, plan_us = 0;        ///< Of the host, to enqueue one of the row's.
+  std::string untuned;                    ///< The default.
 };
 
-/// A row's calls.
+enum Side : size_t { kRow, kDefault };
+
+/// A problem's calls by two dispatchers.
 class ServedRow {
  public:
-  ServedRow(Device& device, Dispatcher& dispatcher, const Problem& problem)
+  ServedRow(Device& device, std::array<Dispatcher*, 2> dispatchers, const Problem& problem)
       : device_(device),
-        dispatcher_(dispatcher),
-        key_(dispatcher.key(problem.key())),
-        specs_(op_of(problem).tensors(problem)) {
-    Random random(1);
+        dispatchers_(dispatchers),
+        keys_{dispatchers[kRow]->key(problem.key()), dispatchers[kDefault]->key(problem.key())},
+        specs_(op_of(problem).tensors(problem)),
+        has_graphs_(device_kind(device.info().kind).timing == Timing::graph) {
     std::vector<OwnBuffer> filled;
     std::vector<Buffer> areas;
     for (const TensorSpec& spec : specs_) {
       filled.emplace_back(device.memory(), spec.bytes(), timed_alignment(spec, device));
-      device.memory().upload(filled.back().data(), values_of(spec, random));
+      device.memory().upload(filled.back().data(), values_of(spec, random_));
       areas.push_back(filled.back().area());
     }
     const auto size = size_rotation(specs_, CachePolicy::served, device.info().cache_bytes);
@@ -81,37 +93,57 @@ class ServedRow {
   }
 
   Served measure(double stated_us, int rounds) {
-    const Hit hit = dispatcher_.run(key_, rotation_->next(), stream_->native());
+    run(kDefault);
+    const Hit hit = run(kRow);
     stream_->synchronize();
-    const auto kept = dispatcher_.keep(hit);
     if (hit.row == 0) fail(ErrorCode::unavailable, "the row does not serve its own shape");
-    const auto batch =
-        static_cast<size_t>(std::clamp(std::ceil(kBatchUs / stated_us), 1.0, static_cast<double>(kMaxBatch)));
-    std::vector<double> served, call, plan;
+    const auto kept = dispatchers_[kRow]->keep(hit);
+    Served served{.untuned = untuned()};
+    std::vector<double> call, plan;
     for (int i = 0; i < rounds; ++i) {
-      served.push_back(graph_us(batch));
-      call.push_back(
-          enqueue_us([&](std::span<void* const> operands) { dispatcher_.run(key_, operands, stream_->native()); }));
+      call.push_back(enqueue_us(
+          [&](std::span<void* const> operands) { dispatchers_[kRow]->run(keys_[kRow], operands, stream_->native()); }));
       plan.push_back(enqueue_us([&](std::span<void* const> operands) {
         kept->run({operands, nullptr, stream_->native()});
       }));
     }
-    return {median(served), median(call), median(plan)};
+    served.call_us = median(call), served.plan_us = median(plan);
+    const auto batch =
+        static_cast<size_t>(std::clamp(std::ceil(kBatchUs / stated_us), 1.0, static_cast<double>(kMaxBatch)));
+    for (int i = 0; i < rounds; ++i) {
+      std::vector<Side> order{kRow, kDefault};
+      random_.shuffle(order);
+      for (const Side side : order) served.us[side].push_back(turn_us(side, batch));
+    }
+    return served;
   }
 
  private:
-  double graph_us(size_t batch) {
-    stream_->begin_capture();
+  Hit run(Side side) { return dispatchers_[side]->run(keys_[side], rotation_->next(), stream_->native()); }
+
+  /// What serves the problem without a row.
+  std::string untuned() const {
+    constexpr std::string_view kBefore = "the untuned config ";
+    const std::string text = dispatchers_[kDefault]->explain(keys_[kDefault]);
+    const size_t at = text.find(kBefore);
+    if (at == std::string::npos) fail(ErrorCode::unavailable, "no untuned config serves it");
+    return text.substr(at + kBefore.size(), text.find_first_of(" \n", at + kBefore.size()) - at - kBefore.size());
+  }
+
+  double turn_us(Side side, size_t batch) {
+    if (has_graphs_) stream_->begin_capture();
     stream_->record(0);
-    for (size_t i = 0; i < batch; ++i) dispatcher_.run(key_, rotation_->next(), stream_->native());
+    for (size_t i = 0; i < batch; ++i) run(side);
     stream_->record(1);
-    graph_ = stream_->end_capture(std::move(graph_));
-    if (graph_ == nullptr) fail(ErrorCode::unavailable, "its kernel cannot be captured");
-    if (batch > 1) {
-      const size_t num_untimed = std::clamp<size_t>(batch / 8, 1, 16);
-      for (size_t i = 0; i < num_untimed; ++i) dispatcher_.run(key_, rotation_->next(), stream_->native());
+    if (has_graphs_) {
+      graphs_[side] = stream_->end_capture(std::move(graphs_[side]));
+      if (graphs_[side] == nullptr) fail(ErrorCode::unavailable, "its kernel cannot be captured");
+      if (batch > 1) {
+        const size_t num_untimed = std::clamp<size_t>(batch / 8, 1, 16);
+        for (size_t i = 0; i < num_untimed; ++i) run(side);
+      }
+      graphs_[side]->launch();
     }
-    graph_->launch();
     stream_->synchronize();
     return stream_->elapsed_us(0, 1) / static_cast<double>(batch);
   }
@@ -126,13 +158,23 @@ class ServedRow {
   }
 
   Device& device_;
-  Dispatcher& dispatcher_;
-  Key key_;
+  std::array<Dispatcher*, 2> dispatchers_;
+  std::array<Key, 2> keys_;
   std::vector<TensorSpec> specs_;
+  bool has_graphs_;
+  Random random_{1};
   std::unique_ptr<Rotation> rotation_;
   std::unique_ptr<Stream> stream_;
-  std::unique_ptr<Graph> graph_;
+  std::array<std::unique_ptr<Graph>, 2> graphs_;
 };
+
+std::string line(const Problem& problem, double stated_us, const Served& served) {
+  const double us = median(served.us[kRow]);
+  return fmt::format("{},{:.3f},{:.3f},{:.4f},{:.3f},{:.3f},{:.3f},{:.3f},{},{:.4f},{:.4f}", problem.key(), stated_us,
+                     us, us / stated_us, served.call_us, served.plan_us, served.call_us - served.plan_us,
+                     median(served.us[kDefault]), served.untuned, fmt::join(served.us[kRow], " "),
+                     fmt::join(served.us[kDefault], " "));
+}
 
 int serve(const std::string& table, const std::string& id, int rounds) {
   const FamilySpec& family = *find_family("gemm_a16w16");
@@ -141,8 +183,12 @@ int serve(const std::string& table, const std::string& id, int rounds) {
   const auto device = open_device(id);
   DispatcherOptions options{.device = id, .compile_mode = CompileMode::blocking};
   options.tables[std::string(family.op)] = {table};
-  Dispatcher dispatcher(options);
-  std::puts("problem,stated_us,served_us,served_of_stated,call_us,plan_us,hit_us");
+  Dispatcher tuned(options);
+  options.tables[std::string(family.op)].clear();  // Not those of the environment either.
+  Dispatcher untuned(options);
+  std::puts(
+      "problem,stated_us,served_us,served_of_stated,call_us,plan_us,hit_us,default_us,default,rounds_us,default_rounds_"
+      "us");
   const size_t us_column = document.require_column("us");
   int num_failed = 0;
   for (size_t row = 0; row < document.num_rows(); ++row) {
@@ -150,10 +196,8 @@ int serve(const std::string& table, const std::string& id, int rounds) {
     const auto stated_us = parse_double(document.cell(row, us_column));
     try {
       if (!stated_us || *stated_us <= 0) fail(ErrorCode::invalid_input, "it states no time");
-      const Served served = ServedRow(*device, dispatcher, problem).measure(*stated_us, rounds);
-      std::puts(fmt::format("{},{:.3f},{:.3f},{:.4f},{:.3f},{:.3f},{:.3f}", problem.key(), *stated_us, served.us,
-                            served.us / *stated_us, served.call_us, served.plan_us, served.call_us - served.plan_us)
-                    .c_str());
+      const Served served = ServedRow(*device, {&tuned, &untuned}, problem).measure(*stated_us, rounds);
+      std::puts(line(problem, *stated_us, served).c_str());
       std::fflush(stdout);
     } catch (const Error& error) {
       ++num_failed;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Figures of tests/perf/served: what was served, beside what the tuner stated."""
 import dataclasses
+import json
 import math
 import random
 import statistics
@@ -33,6 +34,24 @@ class Stated:
     verdict: str
     winner: str
     default: str
+
+
+def key_of(problem):
+    """What tells rows apart, of a problem's text: M, N, K, type and whether there is a bias."""
+    cells = dict(word.split("=") for word in problem.split()[1:])
+    return int(cells["m"]), int(cells["n"]), int(cells["k"]), cells["dtype"], cells.get("bias", "0") == "1"
+
+
+def statements_of(paths):
+    """What `attune tune --json` states in these files, by the row's key."""
+    stated = {}
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            results = json.load(file)["results"]
+        for decision in (result["decision"] for result in results if result.get("decision")):
+            stated[key_of(decision["problem"])] = Stated(Ratio(decision["speedup"], *decision["interval"]), decision["verdict"],
+                                                         decision["winner"], decision["default"])
+    return stated
 
 
 @dataclasses.dataclass(frozen=True)

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import unittest
 from pathlib import Path
@@ -28,8 +29,8 @@ class GpuCheck(unittest.TestCase):
         file.write_text(f"#!/bin/sh\n{text}\n")
         file.chmod(0o755)
 
-    def check(self, *arguments):
-        environment = {**os.environ, "PATH": f"{self.folder / 'path'}:{os.environ['PATH']}"}
+    def check(self, *arguments, **variables):
+        environment = {**os.environ, "PATH": f"{self.folder / 'path'}:{os.environ['PATH']}", **variables}
         return subprocess.run([sys.executable, self.folder / "tools" / "gpu-check", "--out", self.out, *arguments], env=environment,
                               capture_output=True, text=True, timeout=60)
 
@@ -70,8 +71,69 @@ class GpuCheck(unittest.TestCase):
         self.assertIn("2 shapes, 1 decided, 100 candidates", report)
         self.assertIn("geometric mean 1.2100", report)
 
-    def test_unknown_parts_are_refused(self):
-        self.assertIn("no such part: nothing", self.check("--parts", "nothing").stderr)
+    def python(self, *modules):
+        """The packages that a Python finds besides those of the archive."""
+        there = self.folder / "there"
+        for module in modules:
+            file = there / module
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.touch()
+        self.script("bin/python", f"PYTHONPATH=$PYTHONPATH:{there} exec {sys.executable} -S \"$@\"")
+        return {"ATTUNE_PYTHON": str(self.folder / "bin" / "python")}
+
+    def package(self, text):
+        """The package of the archive, and stories of PyTorch that import it."""
+        story = "import os, subprocess\nsubprocess.run([os.environ['ATTUNE_PYTHON'], '-c', 'import attune; print(attune.__file__)'], check=True)\n"
+        for name, of in {"package/attune/__init__.py": text, "package/attune/torch.py": "", "tests/gpu/pytorch_test.py": story}.items():
+            (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.folder / name).write_text(of)
+
+    def test_parts_of_pytorch_import_the_package_of_the_archive(self):
+        self.package("")
+        done = self.check("--parts", "pytorch", **self.python("torch.py"))
+        self.assertRegex(done.stdout, "pytorch: ok")
+        self.assertIn(str(self.folder / "package/attune"), (self.out / "pytorch.log").read_text())
+
+    def test_a_package_that_a_python_cannot_import_does_not_hide_its_own(self):
+        self.package("import a_newer_python")
+        done = self.check("--parts", "pytorch", **self.python("torch.py", "attune/__init__.py", "attune/torch.py"))
+        self.assertRegex(done.stdout, "cannot use the package of the archive: .*No module named 'a_newer_python'")
+        self.assertRegex(done.stdout, "pytorch: ok")
+        self.assertIn(str(self.folder / "there/attune"), (self.out / "pytorch.log").read_text())
+
+    def test_a_part_that_lacks_a_module_is_skipped_with_the_reason_and_tried_again(self):
+        self.package("")
+        (self.folder / "python/benchmarks").mkdir(parents=True)
+        (self.folder / "python/benchmarks/models.py").write_text("import sys\nprint(sys.argv[1:])\n")
+        done = self.check("--parts", "models", **self.python("torch.py"))
+        self.assertEqual(done.returncode, 0, "what cannot run has not failed")
+        self.assertRegex(done.stdout, "models: skipped: .*No module named 'transformers'")
+        self.assertIn("No module named 'transformers'", (self.out / "report.md").read_text())
+        done = self.check("--parts", "models", **self.python("torch.py", "transformers.py"))
+        self.assertRegex(done.stdout, "models: ok")
+        self.assertIn("'--device', 'cuda:0'", (self.out / "models.log").read_text())
+
+    def test_the_archive_of_the_results_is_whole_after_each_part_and_without_journals(self):
+        self.script("bin/attune", "mkdir -p home/kernels deep; for file in there.txt there.db-wal home/kernels/one deep/one.csv; do echo text > $file; done")
+        archive = self.out / "results.tar.xz"
+        self.out.mkdir()
+        self.assertEqual(self.check("--parts", "machine", "--archive", archive).returncode, 0)
+        with tarfile.open(archive) as packed:
+            wanted = ("deep/one.csv", "machine.log", "report.md", "state.json", "there.txt")
+            self.assertEqual(sorted(packed.getnames()), [f"out/{name}" for name in wanted])
+        self.script("bin/attune", "sleep 30")
+        self.assertEqual(self.check("--parts", "check", "--archive", archive, "--limit", "6").returncode, 1)
+        with tarfile.open(archive) as packed:
+            self.assertIn("out/check.log", packed.getnames())
+        self.assertEqual([file.name for file in self.out.glob(".*")], [])
+
+    def test_bad_arguments_are_refused(self):
+        for arguments, sentence in ((("--parts", "nothing"), "no such part: nothing"),
+                                    (("--archive", self.folder / "no/results.tar.xz"), "there is no folder for --archive")):
+            done = self.check(*arguments)
+            self.assertEqual(done.returncode, 2)
+            self.assertRegex(done.stderr, f"^gpu-check: {sentence}.*\n$")
+            self.assertFalse(self.out.exists())
 
 
 if __name__ == "__main__":

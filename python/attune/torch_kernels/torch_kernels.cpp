@@ -21,15 +21,15 @@
 #include <memory>
 #include <string>
 
+#include "counted_product.h"
 #include "product_interface.h"
+#include "quantised_products.h"
 #include "stock_kernels.h"
 #include "stock_products.h"
 #include "torch_versions.h"
 
 namespace attune::python {
 namespace {
-
-const ProductFunctions* functions = nullptr;
 
 /// Set while PyTorch computes a linear layer that Attune refused: its parts are neither asked for nor counted again.
 thread_local bool passes_on = false;
@@ -184,25 +184,6 @@ at::Tensor addmm_activation(const at::Tensor& self, const at::Tensor& x, const a
   return use_gelu ? at::gelu_(out) : at::relu_(out);
 }
 
-template <typename Stock>
-at::Tensor bmm(const at::Tensor& x, const at::Tensor& w) {
-  functions->count(Reason::no_family);
-  return Stock::bmm(x, w);
-}
-
-template <typename Stock>
-at::Tensor& bmm_out(const at::Tensor& x, const at::Tensor& w, at::Tensor& out) {
-  functions->count(Reason::no_family);
-  return Stock::bmm_outf(x, w, out);
-}
-
-template <typename Stock>
-at::Tensor baddbmm(const at::Tensor& self, const at::Tensor& x, const at::Tensor& w, const at::Scalar& beta,
-                   const at::Scalar& alpha) {
-  functions->count(Reason::no_family);
-  return Stock::baddbmm(self, x, w, beta, alpha);
-}
-
 const at::Tensor* given(const OptionalTensor& bias) { return bias && bias->defined() ? &*bias : nullptr; }
 
 template <typename Stock>
@@ -245,9 +226,10 @@ class KernelsOfDevice {
     device_.impl("addmm", TORCH_FN(addmm<Stock>));
     device_.impl("addmm.out", TORCH_FN(addmm_out<Stock>));
     device_.impl("_addmm_activation", TORCH_FN(addmm_activation<Stock>));
-    device_.impl("bmm", TORCH_FN(bmm<Stock>));
-    device_.impl("bmm.out", TORCH_FN(bmm_out<Stock>));
-    device_.impl("baddbmm", TORCH_FN(baddbmm<Stock>));
+    device_.impl("bmm", TORCH_FN(Counted<Stock::bmm>::call));
+    device_.impl("bmm.out", TORCH_FN(Counted<Stock::bmm_outf>::call));
+    device_.impl("baddbmm", TORCH_FN(Counted<Stock::baddbmm>::call));
+    count_quantised<Stock>(device_);
     autograd_.impl("linear", TORCH_FN(linear_above_autograd<Stock>));
   }
 
@@ -258,6 +240,7 @@ class KernelsOfDevice {
 
 struct Registration {
   KernelsOfDevice<StockOnCpu> cpu;
+  QuantisedLayers quantised;
 #if ATTUNE_TORCH_CUDA
   KernelsOfDevice<StockOnCuda> cuda;
 #endif

@@ -79,7 +79,8 @@ OpenResult first_of(std::span<const char* const> files, const Description& descr
     if (has_handle || refused.reason.empty() || (one.is_there && !refused.is_there)) refused = std::move(one);
     return has_handle;
   };
-  for (const std::string& file : files_in_stated_folders(files)) {
+  for (const std::string& file :
+       choice == LibraryChoice::of_driver ? std::vector<std::string>() : files_in_stated_folders(files)) {
     if (is_open(file.c_str())) return refused;
   }
   for (const char* file : files) {

@@ -9,8 +9,9 @@
 namespace attune {
 
 /// Which of several installed versions of a library is opened: one that the process has loaded already, so that its
-/// application and we share one runtime, or the first of our list, the same in every process.
-enum class LibraryChoice : uint8_t { loaded, listed };
+/// application and we share one runtime; the first of our list, the same in every process; or the one of the machine's
+/// driver, which a package of libraries has no other version of: as `loaded`, but never one of ATTUNE_LIBRARIES.
+enum class LibraryChoice : uint8_t { loaded, listed, of_driver };
 
 /// A vendor's shared library that is opened at run time, so that nobody pays for it before it is used. The process
 /// keeps it: drivers and runtimes with threads of their own cannot be unloaded. Thread-safe.
@@ -27,9 +28,10 @@ class VendorLibrary {
   };
 
   /// Opens the first of `files` (names that the loader looks up, or paths) that can be opened; with
-  /// LibraryChoice::loaded one that the process has loaded comes before, and then those of the names that are in the
-  /// folders (absolute, joined by colons) of ATTUNE_LIBRARIES. A file that is cut off, and another library of
-  /// that name, cannot be opened. Throws unavailable with the reason for the first file that is there, or the first.
+  /// LibraryChoice::loaded one that the process has loaded comes before, and then, also with `listed`, those of the
+  /// names that are in the folders (absolute, joined by colons) of ATTUNE_LIBRARIES. A file that is cut off, and
+  /// another library of that name, cannot be opened. Throws unavailable with the reason for the first file that is
+  /// there, or the first.
   static VendorLibrary open(const Description& description, std::span<const char* const> files,
                             LibraryChoice choice = LibraryChoice::loaded);
   /// Like open(), but returns nothing where no such file is found.

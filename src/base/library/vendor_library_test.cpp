@@ -117,6 +117,14 @@ TEST_F(CopiedLibraries, FoldersThatAVariableStatesComeBeforeTheLoaders) {
   EXPECT_NE(VendorLibrary::open(kDescription, kMathematics, LibraryChoice::listed).file(), file) << "it is gone";
 }
 
+TEST_F(CopiedLibraries, WhatBelongsToTheDriverIsTheMachinesWhateverAVariableStates) {
+  const std::string file = copied("libm.so.6");
+  const TestEnvironment folders("ATTUNE_LIBRARIES", folder_.path().string());
+  EXPECT_NE(VendorLibrary::open(kDescription, kMathematics, LibraryChoice::of_driver).file(), file);
+  text("libattune_none.so.1");
+  EXPECT_FALSE(VendorLibrary::find(kDescription, kMissing, LibraryChoice::of_driver).has_value());
+}
+
 TEST_F(CopiedLibraries, AFileInAStatedFolderThatCannotBeOpenedIsPassedOverAndNamed) {
   const std::string file = cut("libattune_none.so.2");
   const TestEnvironment folders("ATTUNE_LIBRARIES", folder_.path().string());

@@ -19,7 +19,7 @@ constexpr VendorLibrary::Description kDescription{"the NVIDIA driver (libcuda.so
 #define ATTUNE_CUDA_TEXT(name) ATTUNE_CUDA_TEXT_OF(name)
 
 std::unique_ptr<const CudaDriver> open_driver() {
-  const auto library = VendorLibrary::find(kDescription, kFiles);
+  const auto library = VendorLibrary::find(kDescription, kFiles, LibraryChoice::of_driver);
   if (!library) return nullptr;
   auto driver = std::make_unique<CudaDriver>();
 #define ATTUNE_CUDA_LOAD(name) library->load(ATTUNE_CUDA_TEXT(name), driver->name);
@@ -50,7 +50,8 @@ const CudaDriver* CudaDriver::find() {
 const CudaDriver& CudaDriver::get() {
   const CudaDriver* const driver = find();
   if (driver == nullptr) {
-    VendorLibrary::open(kDescription, kFiles);  // Throws with the loader's reason where there is no driver.
+    // Throws with the loader's reason where there is no driver.
+    VendorLibrary::open(kDescription, kFiles, LibraryChoice::of_driver);
     ::attune::fail(ErrorCode::unavailable, "this machine has files of the NVIDIA driver, but no NVIDIA GPU");
   }
   return *driver;

@@ -52,7 +52,7 @@ struct Nvml {
 Nvml open_nvml() {
   Nvml nvml;
   try {
-    const auto library = VendorLibrary::find(kDescription, kFiles);
+    const auto library = VendorLibrary::find(kDescription, kFiles, LibraryChoice::of_driver);
     if (!library) {
       nvml.unusable = "NVML (libnvidia-ml.so.1) is not installed";
       return nvml;

@@ -17,6 +17,7 @@
 #include "core/candidate.h"
 #include "device/core_binding.h"
 #include "device/device_kind.h"
+#include "device/devices.h"
 #include "dispatch/plans/library_plan.h"
 #include "dispatch/plans/stream_plan.h"
 #include "dispatch/threads/fork_guard.h"
@@ -28,6 +29,7 @@
 #include "solver/contender.h"
 #include "solver/miss_config.h"
 #include "solver/parts.h"
+#include "tensor/all_cores.h"
 
 namespace attune {
 namespace {
@@ -116,6 +118,15 @@ PlanMaker::OpenBackend& PlanMaker::opened(const Solver& solver) {
   return entry->second;
 }
 
+void PlanMaker::limit_threads(int64_t most) { max_threads_ = std::min(most, thread_limit({})); }
+
+SearchSpace PlanMaker::space_of(Backend& backend, const Problem& problem) {
+  // A library may list its candidates on all cores (cuBLASLt does), which are the application's here.
+  if (max_threads_ == 0) max_threads_ = units_are_cores(device()) ? device().num_units : thread_limit({});
+  const LimitedCores limited(max_threads_);
+  return backend.space(problem);
+}
+
 /// `only` (may be null): the one candidate that matters. The spaces of another version are then left out, and of a list
 /// that takes long to make there is that candidate alone.
 Contender PlanMaker::contender_of(const Problem& problem, const Solver& solver, const Candidate* only) {
@@ -128,7 +139,7 @@ Contender PlanMaker::contender_of(const Problem& problem, const Solver& solver, 
   if (only != nullptr && only->version != made.version) return made;
   const auto is_offered = only != nullptr ? library.backend->offers(problem, only->config) : std::nullopt;
   if (!is_offered)
-    made.space = library.backend->space(problem);
+    made.space = space_of(*library.backend, problem);
   else if (*is_offered)
     made.space = SearchSpace::listed({only->config});
   made.invariant = library.backend->invariant_space(problem);
@@ -176,7 +187,7 @@ PlanMaker::PlanResult PlanMaker::prepare(const Problem& problem, const Solver& s
   Contender whole;
   whole.solver = solver.id();
   whole.parts = solver.parts(problem, device());
-  if (!whole.parts.empty()) whole.space = opened(solver).backend->space(problem);
+  if (!whole.parts.empty()) whole.space = space_of(*opened(solver).backend, problem);
   std::vector<Binary> binaries;
   for (CompileTask& task : all_compile_tasks(solvers_, whole, problem, config, device())) {
     auto binary = cached(task);
@@ -356,7 +367,7 @@ std::optional<Config> PlanMaker::untuned_in(const Problem& problem, const Solver
   Backend& backend = *opened(solver).backend;
   Config untuned = backend.untuned(problem);
   if (layout_of(untuned) == layout) return untuned;
-  const SearchSpace space = backend.space(problem);
+  const SearchSpace space = space_of(backend, problem);
   auto values = untuned.values();
   std::erase_if(values, [](const auto& value) { return value.first == kLayoutParameter; });
   values.emplace_back(kLayoutParameter, layout);

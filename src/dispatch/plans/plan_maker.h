@@ -37,6 +37,9 @@ class PlanMaker {
   const DeviceInfo& device() const noexcept { return device_->info(); }
   /// Has the workspaces of plans on a device with streams come from an application's allocator, which outlives this.
   void set_workspaces(const WorkspaceAllocator& allocator) noexcept { workspaces_ = &allocator; }
+  /// Limits the threads on which libraries list their candidates, for a device whose units are no threads: the least of
+  /// this number and the process's own limit, which holds without it.
+  void limit_threads(int64_t most);
 
   struct PlanResult {
     std::unique_ptr<Plan> plan;               ///< Thread-safe.
@@ -115,6 +118,8 @@ class PlanMaker {
   std::optional<Config> invariant_in(const Problem& single_row, const Solver& solver, const std::string& layout);
   PlanResult make_invariant(const Problem& problem, std::span<const std::string> layouts);
   bool is_last_choice(PlanResult made, Requirement required, PlanResult& last) const;
+  /// Backend::space(), listed on no more threads than the application allows.
+  SearchSpace space_of(Backend& backend, const Problem& problem);
   PlanResult prepare_untuned(const Problem& problem, const Solver& solver, const Config& config);
   PlanResult make_small(const Problem& problem, const Solver& solver, const Config& untuned);
 
@@ -127,7 +132,8 @@ class PlanMaker {
   std::optional<KernelCache> cache_;                ///< Empty if there is no cache folder.
   std::map<std::string, OpenBackend, std::less<>> opened_;
   std::map<std::string, std::string> failures_;
-  GraphHolds graph_holds_;  ///< Last: plans that it frees need the rest.
+  int64_t max_threads_ = 0;  ///< Of the process; 0: not asked yet.
+  GraphHolds graph_holds_;   ///< Last: plans that it frees need the rest.
 };
 
 }  // namespace attune

@@ -13,6 +13,8 @@
 #include "base/error.h"
 #include "device/devices.h"
 #include "ops/op.h"
+#include "tensor/all_cores.h"
+#include "testing/environment.h"
 #include "testing/split_rows_solver.h"
 
 namespace attune {
@@ -141,6 +143,57 @@ TEST(PlanMaker, ASmallProblemRunsUntunedOnOneThread) {
 
 TEST(PlanMaker, ASolverThatCannotRunOnOneThreadRunsAsItDoesUntuned) {
   EXPECT_EQ(serves_untuned(1, false), "portable.gemm@1+7:threads=4");
+}
+
+/// A solver that lists its one candidate on all cores, as cuBLASLt does.
+class ListingSolver final : public Solver {
+ public:
+  explicit ListingSolver(std::atomic<int>& num_threads) : num_threads_(num_threads) {}
+  std::string_view id() const override { return "portable.gemm"; }
+  std::string_view version() const override { return "1"; }
+  std::string_view title() const override { return "lists on all cores"; }
+  Support supports(const Problem&, const DeviceInfo&) const override { return {}; }
+  std::unique_ptr<Backend> open(Device&) const override { return std::make_unique<ListingBackend>(num_threads_); }
+
+ private:
+  class ListingBackend final : public Backend {
+   public:
+    explicit ListingBackend(std::atomic<int>& num_threads) : num_threads_(num_threads) {}
+    Versions versions() const override { return {{"portable.gemm", "1"}}; }
+    SearchSpace space(const Problem& problem) override {
+      num_threads_ = 0;
+      over_all_cores(
+          1000, 1000, [&](int64_t, int64_t) { ++num_threads_; }, [] { return false; });
+      return SearchSpace::listed({untuned(problem)});
+    }
+    Config untuned(const Problem&) override { return Config::parse("a=1"); }
+    std::unique_ptr<Plan> prepare(const Problem&, const Config&, const PrepareContext&) override { return nullptr; }
+
+   private:
+    std::atomic<int>& num_threads_;
+  };
+  std::atomic<int>& num_threads_;
+};
+
+TEST(PlanMaker, CandidatesAreListedOnTheThreadsThatTheApplicationAllows) {
+  std::atomic<int> num_threads = 0;
+  Registry solvers;
+  solvers.add(std::make_unique<ListingSolver>(num_threads));
+  const auto threads_of_a_list = [&](int64_t limit) {
+    PlanMaker maker(open_device("fake:0"), solvers, {}, false);
+    if (limit > 0) maker.limit_threads(limit);
+    const auto text = Problem::parse("gemm_a16w16 m=1 n=8 k=8 dtype=fp32");
+    maker.contender(op_of(text).normalise(text, maker.device()), *solvers.find("portable.gemm"));
+    return num_threads.load();
+  };
+  constexpr const char* kVariables[] = {"ATTUNE_THREADS", "OMP_NUM_THREADS"};
+  const TestEnvironment none(kVariables);
+  const int all = threads_of_a_list(0);
+  EXPECT_EQ(all, thread_limit({}));
+  EXPECT_EQ(threads_of_a_list(1), 1);
+  EXPECT_EQ(threads_of_a_list(1000), all);
+  const TestEnvironment stated("OMP_NUM_THREADS", "1");
+  EXPECT_EQ(threads_of_a_list(0), 1);
 }
 
 /// The product of a candidate of the fake device, on operands of small whole numbers.

@@ -33,6 +33,7 @@ class CountingPlan final : public Plan {
     traits_.workspace_alignment = kMaxWorkspaceAlignment;
     traits_.zeroed_bytes = 8;
     traits_.capturable = true;
+    traits_.is_applications_own = true;
   }
   const PlanTraits& traits() const noexcept override { return traits_; }
   void run(const Launch& launch) const override {
@@ -57,6 +58,7 @@ TEST(StreamPlan, HasAWorkspaceForEachStreamWithItsPrefixZero) {
   {
     const auto plan = stream_plan(std::make_unique<CountingPlan>(workspaces), device, holds);
     EXPECT_EQ(plan->traits().workspace_bytes, 0u) << "callers need give none";
+    EXPECT_TRUE(plan->traits().is_applications_own) << "what else is known of the plan stays";
     EXPECT_EQ(plan->traits().device_bytes, 512u);
     EXPECT_EQ(device.memory().allocated_bytes(), 512u) << "reserved for the first stream";
     int streams[2];

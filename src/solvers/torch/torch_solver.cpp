@@ -35,6 +35,7 @@ class TorchPlan final : public Plan {
     product_ = operators_.prepare(&problem, &error);
     if (product_ == nullptr) fail(ErrorCode::unavailable, "PyTorch does not compute it: {}", error);
     traits_.reentrant = false;
+    traits_.is_applications_own = true;
     // Once its workspaces are in PyTorch's pool of memory, which its first run sees to.
     traits_.capturable = problem.kind == python::DeviceKind::cuda;
     traits_.host_bytes = sizeof *this + kProductBytes;

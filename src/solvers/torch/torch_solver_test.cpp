@@ -77,6 +77,17 @@ TEST_F(TorchSolver, ComputesProductsInEveryOrder) {
   }
 }
 
+TEST_F(TorchSolver, SaysThatItIsTheApplicationsOwnOperator) {
+  name_library(toy("none"));
+  OpenedSolver torch("torch.gemm"), portable("portable.gemm");
+  const auto is_own = [](OpenedSolver& solver) {
+    const Problem problem = solver.problem(kProblem);
+    return solver.backend().prepare(problem, solver.backend().untuned(problem), {})->traits().is_applications_own;
+  };
+  EXPECT_TRUE(is_own(torch));
+  EXPECT_FALSE(is_own(portable));
+}
+
 TEST_F(TorchSolver, RefusesWhatPyTorchDoesNotComputeAndOtherNumbersOfThreads) {
   name_library(toy("none"));
   OpenedSolver torch("torch.gemm");
