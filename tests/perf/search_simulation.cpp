@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "base/text.h"
 #include "search/strategy/strategies.h"
 
@@ -41,8 +42,10 @@ std::string text_of(const Json& value) {
 
 Recording read_recording(const std::string& file) {
   std::ifstream stream(file);
-  if (!stream) throw std::runtime_error("cannot open " + file);
-  const Json json = Json::parse(stream);
+  if (!stream) fail(ErrorCode::not_found, "{} cannot be opened", file);
+  const Json json = Json::parse(stream, nullptr, false);
+  if (json.is_discarded() || !(json.contains("results") || json.contains("cache")))
+    fail(ErrorCode::invalid_input, "{} is neither a T4 file nor a cache of Kernel Tuner (JSON, not compressed)", file);
   std::vector<std::pair<Config, double>> rows;
   const auto add = [&](const Json& values, const std::vector<std::string>& names, double time) {
     std::string text;
@@ -126,6 +129,12 @@ void simulate(const std::string& file, const Recording& recording, const std::st
   std::fflush(stdout);
 }
 
+uint64_t number_of_flag(const std::string& flag, const std::string& text) {
+  const auto number = parse_int(text);
+  if (!number || *number < 1) fail(ErrorCode::invalid_input, "{} takes a number of at least 1, got '{}'", flag, text);
+  return static_cast<uint64_t>(*number);
+}
+
 int run(const std::vector<std::string>& arguments) {
   uint64_t num_seeds = 20;
   size_t batch = 8;
@@ -133,9 +142,11 @@ int run(const std::vector<std::string>& arguments) {
   for (size_t i = 0; i < arguments.size(); ++i) {
     const bool has_value = i + 1 < arguments.size();
     if (arguments[i] == "--seeds" && has_value) {
-      num_seeds = std::stoull(arguments[++i]);
+      num_seeds = number_of_flag(arguments[i], arguments[i + 1]);
+      ++i;
     } else if (arguments[i] == "--batch" && has_value) {
-      batch = std::stoull(arguments[++i]);
+      batch = number_of_flag(arguments[i], arguments[i + 1]);
+      ++i;
     } else if (arguments[i] == "--strategies" && has_value) {
       strategies.clear();
       for (const auto one : split(arguments[++i], ',')) strategies.emplace_back(one);
@@ -143,6 +154,7 @@ int run(const std::vector<std::string>& arguments) {
       files.push_back(arguments[i]);
     }
   }
+  if (files.empty()) fail(ErrorCode::invalid_input, "name the files of recorded spaces");
   fmt::print("mean (worst) regret in % after 24, 48, 96 and 192 trials, {} seeds, batches of {}\n", num_seeds, batch);
   for (const std::string& file : files) {
     const Recording recording = read_recording(file);
