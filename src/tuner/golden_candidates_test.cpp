@@ -39,8 +39,7 @@ std::string candidates_of(CandidateSource& source, const std::vector<Contender>&
     if (batch.empty() && untold.empty()) break;
     for (const Candidate& candidate : batch) {
       const Contender& contender = *find_contender(contenders, candidate.solver);
-      line += fmt::format(" {}:{}", candidate.solver.substr(0, candidate.solver.find('.')),
-                          *contender.space.index_of(candidate.config));
+      line += fmt::format(" {}:{}", first_part(candidate.solver), *contender.space.index_of(candidate.config));
     }
     num_asked += batch.size();
     untold = std::move(batch);

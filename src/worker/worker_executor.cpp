@@ -25,10 +25,6 @@ Outcome unattributed(const Outcome& outcome) {
   return {.status = Status::device_lost, .detail = "no candidate is to blame: " + outcome.detail};
 }
 
-double seconds_between(Clock::time_point from, Clock::time_point to) {
-  return std::chrono::duration<double>(to - from).count();
-}
-
 template <typename Wanted>
 const Wanted* as(const WorkerRequest& request) {
   return std::get_if<Wanted>(&request);

@@ -78,6 +78,9 @@ class WorkerExecutor final : public Executor {
  private:
   static constexpr Milliseconds kLook{100};  ///< Interval for checking whether to stop.
 
+  static double seconds_between(std::chrono::steady_clock::time_point from, std::chrono::steady_clock::time_point to) {
+    return std::chrono::duration<double>(to - from).count();
+  }
   bool is_outstanding() const noexcept { return if_aborted_ || answer_; }
   bool answer_first();
   bool send(const WorkerRequest& request);

@@ -33,7 +33,7 @@ double bytes_of(const OpenProblems& problems, const DeviceInfo& device) {
 void WorkerExecutor::replace() {
   const auto began = Clock::now();
   set_worker(nullptr);
-  time_[Activity::start].wall_s += std::chrono::duration<double>(Clock::now() - began).count();
+  time_[Activity::start].wall_s += seconds_between(began, Clock::now());
   isolated_problem_.reset();
   ++epoch_;
 }
@@ -98,9 +98,9 @@ void WorkerExecutor::await_end(const WorkerRequest& request) {
 
 /// Counts the time since then as that of a change of workers; the worker waited meanwhile.
 void WorkerExecutor::note_change(Clock::time_point since) {
-  const auto time = Clock::now() - since;
-  time_[Activity::start].wall_s += std::chrono::duration<double>(time).count();
-  told_at_ += time;
+  const auto now = Clock::now();
+  time_[Activity::start].wall_s += seconds_between(since, now);
+  told_at_ += now - since;
 }
 
 }  // namespace attune

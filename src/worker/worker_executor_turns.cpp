@@ -19,8 +19,7 @@ bool WorkerExecutor::has_device_for(SharedDevice::Use use) {
     if (!queues_since_) queues_since_ = Clock::now();
     return false;
   }
-  if (queues_since_)
-    queued_s_ += std::chrono::duration<double>(Clock::now() - *std::exchange(queues_since_, std::nullopt)).count();
+  if (queues_since_) queued_s_ += seconds_between(*std::exchange(queues_since_, std::nullopt), Clock::now());
   return true;
 }
 

@@ -33,8 +33,6 @@ size_t class_of(int64_t m) {
   return index;
 }
 
-std::string short_solver(const std::string& solver) { return solver.substr(0, solver.find('.')); }
-
 /// Counts by row and name, as a chart and its table.
 class CountTable {
  public:
@@ -73,7 +71,7 @@ class CountTable {
 
 std::string short_name(const std::string& candidate) {
   const size_t colon = candidate.find(':');
-  std::string text = short_solver(candidate);
+  std::string text(first_part(candidate));
   if (colon == std::string::npos) return text;
   for (std::string_view part : split(std::string_view(candidate).substr(colon + 1), ';'))
     text += fmt::format(" {}", part);
@@ -86,7 +84,7 @@ ReportSection winner_section(const ReportModel& model) {
   StackedChart chart{.text = {"solvers-chart", "Shapes won by each solver, by the number of rows", ""},
                      .axis = "shapes"};
   CountTable counts;
-  for (const ReportDecision& one : model.decisions) counts.add(class_of(one.m), short_solver(one.solver), 1);
+  for (const ReportDecision& one : model.decisions) counts.add(class_of(one.m), std::string(first_part(one.solver)), 1);
   std::vector<std::string> labels;
   for (const RowClass& one : kRowClasses) labels.emplace_back(one.label);
   labels.emplace_back("without M");
@@ -111,10 +109,10 @@ ReportSection failure_section(const ReportModel& model) {
   section.table.columns = {{"status"}, {"solver"}, {"results", true}, {"newest example"}, {"what it says"}};
   ReportTable by_status;
   for (const ReportFailure& one : model.failures) {
-    counts.add(static_cast<size_t>(one.status), short_solver(one.solver), one.count);
-    section.table.rows.push_back({std::string(name(one.status)), short_solver(one.solver), std::to_string(one.count),
-                                  fmt::format("{}  {}", one.problem.substr(0, 300), one.candidate.substr(0, 300)),
-                                  one.detail.substr(0, 600)});
+    counts.add(static_cast<size_t>(one.status), std::string(first_part(one.solver)), one.count);
+    section.table.rows.push_back(
+        {std::string(name(one.status)), std::string(first_part(one.solver)), std::to_string(one.count),
+         fmt::format("{}  {}", one.problem.substr(0, 300), one.candidate.substr(0, 300)), one.detail.substr(0, 600)});
   }
   counts.fill(chart, by_status, "status", labels);
   chart.text.description = "Each bar is a status, divided by solver. The table has counts and examples.";

@@ -54,6 +54,14 @@ bool factor_in_place(std::vector<double>& lower, size_t size) {
   return true;
 }
 
+/// Solves factor × x = right in place.
+void solve_lower(const std::vector<double>& factor, std::vector<double>& right) {
+  for (size_t i = 0; i < right.size(); ++i) {
+    const double* const row = &factor[row_of(i)];
+    right[i] = (right[i] - dot(row, right.data(), i)) / row[i];
+  }
+}
+
 }  // namespace
 
 double GaussianProcess::correlation(std::span<const double> weights, const Point& a, const Point& b) const {
@@ -126,11 +134,8 @@ GaussianProcess::Fit GaussianProcess::fit_with(std::vector<double> weights) cons
   }
   if (!factor_in_place(fit.factor, n)) return fit;
   double log_determinant = 0;
-  for (size_t i = 0; i < n; ++i) {
-    const double* const row = &fit.factor[row_of(i)];
-    fit.solution[i] = (fit.solution[i] - dot(row, fit.solution.data(), i)) / row[i];
-    log_determinant += std::log(row[i]);
-  }
+  for (size_t i = 0; i < n; ++i) log_determinant += std::log(fit.factor[row_of(i) + i]);
+  solve_lower(fit.factor, fit.solution);
   for (size_t i = n; i-- > 0;) {
     for (size_t j = i + 1; j < n; ++j) fit.solution[i] -= fit.factor[row_of(j) + i] * fit.solution[j];
     fit.solution[i] /= fit.factor[row_of(i) + i];
@@ -141,13 +146,6 @@ GaussianProcess::Fit GaussianProcess::fit_with(std::vector<double> weights) cons
   return fit;
 }
 
-void GaussianProcess::solve_lower(std::vector<double>& right) const {
-  for (size_t i = 0; i < right.size(); ++i) {
-    const double* const row = &fit_.factor[row_of(i)];
-    right[i] = (right[i] - dot(row, right.data(), i)) / row[i];
-  }
-}
-
 GaussianProcess::Queries::Queries(const GaussianProcess& process, std::vector<Point> points)
     : process_(process), points_(std::move(points)) {
   const Fit& fit = process_.fit_;
@@ -156,7 +154,7 @@ GaussianProcess::Queries::Queries(const GaussianProcess& process, std::vector<Po
     covariances.reserve(process_.points_.size());
     for (const Point& known : process_.points_) covariances.push_back(process_.correlation(fit.weights, point, known));
     const double mean = process_.mean_ + dot(covariances.data(), fit.solution.data(), covariances.size());
-    process_.solve_lower(covariances);
+    solve_lower(fit.factor, covariances);
     const double known = dot(covariances.data(), covariances.data(), covariances.size());
     predictions_.push_back({mean, fit.scale * std::max(kLeastVariance, 1 + kNoise - known)});
     solutions_.push_back(std::move(covariances));

@@ -56,8 +56,6 @@ class GaussianProcess {
   double correlation(std::span<const double> weights, const Point& a, const Point& b) const;
   Fit fit_with(std::vector<double> weights) const;
   void look_for_weights();
-  /// Solves factor × x = right in place.
-  void solve_lower(std::vector<double>& right) const;
 
   size_t num_coordinates_;
   std::vector<Point> points_;
