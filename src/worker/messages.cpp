@@ -177,7 +177,13 @@ json json_of(const SearchSpace& space) {
                        {"values", std::move(values)},
                        {"codes", packed_codes(column.codes, column.values.size())}});
   }
-  return {{"rows", space.table().size()}, {"columns", std::move(columns)}};
+  json listed = {{"rows", space.table().size()}, {"columns", std::move(columns)}};
+  // What else is said of it is an empty space's JSON.
+  const auto& [meanings, features] = std::pair(space.meanings(), space.features());
+  if (!meanings.empty() || !features.empty())
+    listed["said"] = json::parse(
+        SearchSpace().with_features({meanings.begin(), meanings.end()}, {features.begin(), features.end()}).to_json());
+  return listed;
 }
 SearchSpace space_from(const json& value) {
   if (!value.contains("rows")) return SearchSpace::from_json(value.dump());
@@ -189,7 +195,11 @@ SearchSpace space_from(const json& value) {
     column.codes = codes_from(one.at("codes"), column.values.size());
     columns.push_back(std::move(column));
   }
-  return SearchSpace::listed(ConfigTable(uint64_from(value.at("rows")), std::move(columns)));
+  const auto space = SearchSpace::listed(ConfigTable(uint64_from(value.at("rows")), std::move(columns)));
+  if (!value.contains("said")) return space;
+  const auto said = SearchSpace::from_json(value.at("said").dump());
+  return space.with_features({said.meanings().begin(), said.meanings().end()},
+                             {said.features().begin(), said.features().end()});
 }
 
 /// The keys of problems or configs.

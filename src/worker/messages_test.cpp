@@ -79,7 +79,9 @@ std::vector<Contender> contenders() {
       {"bm", {int64_t{16}, Of<int64_t>::max(), Of<int64_t>::min()}, Binding::compile_time, "", std::nullopt},
       {"name", {std::string("[solver@1:a=b]"), std::string("5")}, Binding::launch_time, "bm == 16", 3}};
   const auto product = SearchSpace::product(parameters, {{"id", "bm * 2 <= device.l2_bytes", "für \"alle\"\n"}});
-  const auto listed = SearchSpace::listed({Config::parse("algo=1;split=2"), Config::parse("algo=7")});
+  const auto listed = SearchSpace::listed({Config::parse("algo=1;split=2"), Config::parse("algo=7")})
+                          .with_features({{"algo", "rows", {{int64_t{7}, Of<int64_t>::min()}, {std::string("x"), 1}}}},
+                                         {{"work", "algo.rows * problem.m"}});
   const auto one = SearchSpace::product({}, {{"id", "problem.m > 0", ""}});
   const Versions versions = {{"jit_cpu.gemm", "1"}, {any_bytes(), any_bytes()}, {"", ""}};
   std::vector<Contender> all = {contender("jit_cpu.gemm", product), contender("onednn.gemm", {}),

@@ -90,7 +90,8 @@ SearchSpace SearchSpace::listed(ConfigTable configs) {
 }
 
 bool SearchSpace::operator==(const SearchSpace& other) const {
-  return parameters_ == other.parameters_ && rules_ == other.rules_ && listed_ == other.listed_;
+  return parameters_ == other.parameters_ && rules_ == other.rules_ && meanings_ == other.meanings_ &&
+         features_ == other.features_ && listed_ == other.listed_;
 }
 
 std::vector<size_t> SearchSpace::digits_of(uint64_t index) const {
@@ -211,7 +212,29 @@ SearchSpace SearchSpace::with_values(std::string_view parameter, std::vector<Val
                                   [&](const Parameter& candidate) { return candidate.name == parameter; });
   if (found == parameters.end()) fail(ErrorCode::not_found, "the space has no parameter '{}'", parameter);
   found->values = std::move(values);
-  return product(std::move(parameters), rules_);
+  return product(std::move(parameters), rules_).with_features(meanings_, features_);
+}
+
+SearchSpace SearchSpace::with_features(std::vector<Meaning> meanings, std::vector<Feature> features) const {
+  std::set<std::string> names;
+  const auto note = [&](const std::string& name) {
+    if (!names.insert(name).second)
+      fail(ErrorCode::invalid_input, "a space must name each meaning and feature once, got '{}' again", name);
+  };
+  for (const Meaning& one : meanings) note(one.parameter + "." + one.name);
+  for (const Feature& one : features) {
+    note(one.name);
+    try {
+      Expression::parse(one.expression);
+    } catch (Error& error) {
+      error.add_context("feature '" + one.name + "'");
+      throw;
+    }
+  }
+  SearchSpace space = *this;
+  space.meanings_ = std::move(meanings);
+  space.features_ = std::move(features);
+  return space;
 }
 
 }  // namespace attune

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/config.h"
@@ -34,6 +35,22 @@ struct Parameter {
 struct Rule {
   std::string id, expression, reason;
   bool operator==(const Rule&) const = default;
+};
+
+/// What the values of a parameter or attribute stand for where they are a library's ids: `rows` of the tiles 15 and 20
+/// is 64 and 128. Its number is called `<parameter>.<name>`. A value that is not listed has none.
+struct Meaning {
+  std::string parameter, name;
+  std::vector<std::pair<Value, int64_t>> numbers;
+  bool operator==(const Meaning&) const = default;
+};
+
+/// A positive number that says what a config does, by which a model of the times compares configs as well: how many
+/// elements a unit computes, say. The expression reads what those of rules read, and meanings; where it reads a name
+/// that has no value for a config, the config lacks the feature.
+struct Feature {
+  std::string name, expression;
+  bool operator==(const Feature&) const = default;
 };
 
 /// The configs a solver offers for a problem, as pure data that can be sent to a worker and stored in the journal.
@@ -68,6 +85,11 @@ class SearchSpace {
   std::span<const Rule> rules() const noexcept { return rules_; }
   /// Returns a copy with one parameter's values replaced by a part's short list. Throws not_found.
   SearchSpace with_values(std::string_view parameter, std::vector<Value> values) const;
+  /// Returns a copy of which more is said. Throws invalid_input for an expression that cannot be parsed, and for a name
+  /// that is there twice.
+  SearchSpace with_features(std::vector<Meaning> meanings, std::vector<Feature> features) const;
+  std::span<const Meaning> meanings() const noexcept { return meanings_; }
+  std::span<const Feature> features() const noexcept { return features_; }
 
   std::string to_json() const;
   static SearchSpace from_json(std::string_view json);  ///< Throws invalid_input.
@@ -82,6 +104,8 @@ class SearchSpace {
   std::vector<Parameter> parameters_;
   std::vector<std::optional<Expression>> conditions_;  ///< active_if of each parameter, parsed.
   std::vector<Rule> rules_;
+  std::vector<Meaning> meanings_;
+  std::vector<Feature> features_;
   ConfigTable listed_;
   uint64_t size_ = 0;
 };

@@ -79,6 +79,32 @@ std::vector<Rule> rules_from_json(const Json& document) {
   return rules;
 }
 
+Json meaning_to_json(const Meaning& meaning) {
+  Json numbers = Json::array();
+  for (const auto& [value, number] : meaning.numbers) numbers.push_back({value_to_json(value), number});
+  return {{"parameter", meaning.parameter}, {"name", meaning.name}, {"numbers", std::move(numbers)}};
+}
+
+Meaning meaning_from_json(const Json& document) {
+  Meaning meaning{document.at("parameter").get<std::string>(), document.at("name").get<std::string>(), {}};
+  for (const Json& one : document.at("numbers")) {
+    const Value number = value_from_json(one.at(1));
+    if (!std::holds_alternative<int64_t>(number))
+      fail(ErrorCode::invalid_input, "a meaning of a value must be a 64-bit integer, got {}", one.at(1).dump());
+    meaning.numbers.emplace_back(value_from_json(one.at(0)), std::get<int64_t>(number));
+  }
+  return meaning;
+}
+
+SearchSpace with_features_of(const Json& document, const SearchSpace& space) {
+  std::vector<Meaning> meanings;
+  std::vector<Feature> features;
+  for (const Json& one : document.value("meanings", Json::array())) meanings.push_back(meaning_from_json(one));
+  for (const Json& one : document.value("features", Json::array()))
+    features.push_back({one.at("name").get<std::string>(), one.at("expression").get<std::string>()});
+  return space.with_features(std::move(meanings), std::move(features));
+}
+
 }  // namespace
 
 std::string SearchSpace::to_json() const {
@@ -95,6 +121,9 @@ std::string SearchSpace::to_json() const {
   for (const auto& rule : rules_) {
     document["rules"].push_back({{"id", rule.id}, {"expression", rule.expression}, {"reason", rule.reason}});
   }
+  for (const Meaning& meaning : meanings_) document["meanings"].push_back(meaning_to_json(meaning));
+  for (const Feature& feature : features_)
+    document["features"].push_back({{"name", feature.name}, {"expression", feature.expression}});
   return document.dump();
 }
 
@@ -104,7 +133,7 @@ SearchSpace SearchSpace::from_json(std::string_view text) {
     if (!document.contains("listed")) {
       std::vector<Parameter> parameters;
       for (const auto& parameter : document.at("parameters")) parameters.push_back(parameter_from_json(parameter));
-      return product(std::move(parameters), rules_from_json(document));
+      return with_features_of(document, product(std::move(parameters), rules_from_json(document)));
     }
     auto space = listed(table_from_json(document.at("listed")));
     // A product of no parameters is one empty config, and keeps its rules.
@@ -112,7 +141,7 @@ SearchSpace SearchSpace::from_json(std::string_view text) {
       auto ruled = product({}, std::move(rules));
       space.rules_ = std::move(ruled.rules_);
     }
-    return space;
+    return with_features_of(document, space);
   } catch (const Json::exception& error) {
     fail(ErrorCode::invalid_input, "expected a search space as JSON with 'parameters' or 'listed': {}", error.what());
   }

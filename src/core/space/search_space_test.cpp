@@ -12,6 +12,7 @@ namespace attune {
 namespace {
 
 using testing::ElementsAre;
+using testing::ElementsAreArray;
 using testing::HasSubstr;
 
 Parameter numbers(std::string name, std::vector<int64_t> values, std::string active_if = "") {
@@ -175,18 +176,57 @@ TEST(SearchSpace, SurvivesARoundTripThroughJson) {
   }
 }
 
+TEST(SearchSpace, FeaturesSurviveCopiesAndJson) {
+  const std::vector<Meaning> meanings = {{"bm", "rows", {{int64_t{16}, 64}, {std::string("auto"), INT64_MIN}}}};
+  const std::vector<Feature> features = {{"work", "bm.rows * problem.k"}};
+  for (const SearchSpace& plain : {conditional(), SearchSpace::listed({Config::parse("algo=7"), Config()})}) {
+    const SearchSpace space = plain.with_features(meanings, features);
+    EXPECT_NE(space, plain);
+    EXPECT_EQ(space.size(), plain.size());
+    const SearchSpace again = SearchSpace::from_json(space.to_json());
+    EXPECT_EQ(again, space);
+    EXPECT_THAT(again.meanings(), ElementsAreArray(meanings));
+    EXPECT_THAT(again.features(), ElementsAreArray(features));
+  }
+  EXPECT_THAT(conditional().with_features(meanings, features).with_values("bm", {int64_t{128}}).features(),
+              ElementsAreArray(features));
+}
+
+TEST(SearchSpace, RefusesFeaturesThatCannotBeReadOrAreThereTwice) {
+  const auto error = [](std::vector<Meaning> meanings, std::vector<Feature> features) {
+    return error_of([&] { conditional().with_features(std::move(meanings), std::move(features)); });
+  };
+  EXPECT_THAT(error({}, {{"work", "1 +"}}), HasSubstr("feature 'work'"));
+  EXPECT_THAT(error({}, {{"work", "1"}, {"work", "2"}}), HasSubstr("'work' again"));
+  EXPECT_THAT(error({{"bm", "rows", {}}, {"bm", "rows", {}}}, {}), HasSubstr("'bm.rows' again"));
+}
+
 TEST(SearchSpace, RefusesForeignJson) {
-  for (const auto* text : {"", "{", "[]", "3", "{}", R"({"parameters":[{"name":"a"}]})", R"({"listed":3})",
-                           R"({"parameters":[{"name":"a","values":[1e99]}]})", R"({"listed":[]})",
-                           R"({"listed":{"rows":1}})", R"({"listed":{"rows":-1,"columns":[]}})",
-                           R"({"listed":{"rows":1,"columns":[{"name":"a","values":[[1]],"codes":[1]}]}})",
-                           R"({"listed":{"rows":1,"columns":[{"name":"a","values":[1],"codes":[2]}]}})",
-                           R"({"listed":{"rows":1,"columns":[{"name":"a","values":[1],"codes":[1.5]}]}})",
-                           R"({"listed":{"rows":2,"columns":[{"name":"a","values":[1],"codes":[1]}]}})",
-                           R"({"parameters":[{"name":"a","values":[18446744073709551615]}]})",
-                           R"({"parameters":[{"name":"a","values":[1],"binding":"never"}]})",
-                           R"({"parameters":[{"name":"a","values":[1]}],"rules":[{"id":"r"}]})",
-                           R"({"parameters":[{"name":"a","values":[1],"part":"x"}]})"}) {
+  for (const auto* text :
+       {R"({"listed":{"rows":0,"columns":[]},"meanings":[{"parameter":"a","name":"b"}]})",
+        R"({"listed":{"rows":0,"columns":[]},"meanings":[{"parameter":"a","name":"b","numbers":[[1]]}]})",
+        R"({"listed":{"rows":0,"columns":[]},"meanings":[{"parameter":"a","name":"b","numbers":[[1,"x"]]}]})",
+        R"({"listed":{"rows":0,"columns":[]},"features":[{"name":"a"}]})",
+        R"({"listed":{"rows":0,"columns":[]},"features":[{"name":"a","expression":"("}]})",
+        "",
+        "{",
+        "[]",
+        "3",
+        "{}",
+        R"({"parameters":[{"name":"a"}]})",
+        R"({"listed":3})",
+        R"({"parameters":[{"name":"a","values":[1e99]}]})",
+        R"({"listed":[]})",
+        R"({"listed":{"rows":1}})",
+        R"({"listed":{"rows":-1,"columns":[]}})",
+        R"({"listed":{"rows":1,"columns":[{"name":"a","values":[[1]],"codes":[1]}]}})",
+        R"({"listed":{"rows":1,"columns":[{"name":"a","values":[1],"codes":[2]}]}})",
+        R"({"listed":{"rows":1,"columns":[{"name":"a","values":[1],"codes":[1.5]}]}})",
+        R"({"listed":{"rows":2,"columns":[{"name":"a","values":[1],"codes":[1]}]}})",
+        R"({"parameters":[{"name":"a","values":[18446744073709551615]}]})",
+        R"({"parameters":[{"name":"a","values":[1],"binding":"never"}]})",
+        R"({"parameters":[{"name":"a","values":[1]}],"rules":[{"id":"r"}]})",
+        R"({"parameters":[{"name":"a","values":[1],"part":"x"}]})"}) {
     EXPECT_THAT(error_of([&] { SearchSpace::from_json(text); }), testing::Not("")) << text;
   }
 }

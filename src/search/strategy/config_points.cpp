@@ -2,64 +2,157 @@
 #include "search/strategy/config_points.h"
 
 #include <functional>
-#include <numeric>
+#include <limits>
+#include <set>
+
+#include "base/error.h"
 
 namespace attune {
 namespace {
 
 constexpr float kAbsent = -2;  // At least 1 from every coordinate.
+/// So many configs, evenly spaced, tell between what a feature lies.
+constexpr uint64_t kLooks = 256;
+
+std::vector<std::optional<Value>> numbers_of(const Meaning& meaning, std::span<const Value> values) {
+  std::vector<std::optional<Value>> numbers(values.size());
+  for (const auto& [value, number] : meaning.numbers) {
+    const auto found = std::ranges::find(values, value);
+    if (found != values.end()) numbers[static_cast<size_t>(found - values.begin())] = Value(number);
+  }
+  return numbers;
+}
 
 }  // namespace
 
-ConfigPoints::ConfigPoints(const SearchSpace& space) : space_(space) {
-  if (space.is_listed()) {
-    const auto columns = space.table().columns();
-    for (size_t i = 0; i < columns.size(); ++i) {
-      const std::vector<uint32_t>& codes = columns[i].codes;
-      if (std::ranges::adjacent_find(codes, std::not_equal_to<>()) != codes.end()) add(i, columns[i].values);
+ConfigPoints::ConfigPoints(const SearchSpace& space, const Problem& problem, const DeviceInfo& device)
+    : space_(space), facts_(space_facts(problem, device)) {
+  const size_t num_positions = space.is_listed() ? space.table().columns().size() : space.parameters().size();
+  for (size_t position = 0; position < num_positions; ++position) {
+    const std::string& name =
+        space.is_listed() ? space.table().columns()[position].name : space.parameters()[position].name;
+    sources_[name] = {position, {}};
+    const auto values = values_of(position);
+    if (varies(position)) add(position, std::vector<std::optional<Value>>(values.begin(), values.end()));
+    for (const Meaning& meaning : space.meanings()) {
+      if (meaning.parameter == name) add_meaning(position, meaning);
     }
-  } else {
-    const auto parameters = space.parameters();
-    for (size_t i = 0; i < parameters.size(); ++i) {
-      if (parameters[i].values.size() > 1 || !parameters[i].active_if.empty()) add(i, parameters[i].values);
-    }
+  }
+  for (const Feature& feature : space.features()) {
+    LogFeature one{&feature, Expression::parse(feature.expression)};
+    set_range(one);
+    features_.push_back(std::move(one));
   }
 }
 
-void ConfigPoints::add(size_t position, std::span<const Value> values) {
-  const bool are_numbers = std::ranges::all_of(values, [](const Value& value) { return number_of(value).has_value(); });
-  std::vector<size_t> order(values.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  if (are_numbers) {
-    std::ranges::stable_sort(order, [&](size_t a, size_t b) { return *number_of(values[a]) < *number_of(values[b]); });
+std::span<const Value> ConfigPoints::values_of(size_t position) const {
+  if (space_.is_listed()) return space_.table().columns()[position].values;
+  return space_.parameters()[position].values;
+}
+
+bool ConfigPoints::varies(size_t position) const {
+  if (space_.is_listed()) {
+    const std::vector<uint32_t>& codes = space_.table().columns()[position].codes;
+    return std::ranges::adjacent_find(codes, std::not_equal_to<>()) != codes.end();
   }
-  Scale scale{.position = position, .coordinates = std::vector<float>(values.size())};
-  const auto last = static_cast<float>(std::max<size_t>(1, values.size() - 1));
-  for (size_t rank = 0; rank < order.size(); ++rank) {
-    scale.coordinates[order[rank]] = are_numbers ? static_cast<float>(rank) / last : static_cast<float>(rank);
+  const Parameter& parameter = space_.parameters()[position];
+  return parameter.values.size() > 1 || !parameter.active_if.empty();
+}
+
+void ConfigPoints::add_meaning(size_t position, const Meaning& meaning) {
+  auto numbers = numbers_of(meaning, values_of(position));
+  if (varies(position)) add(position, numbers);
+  sources_[meaning.parameter + "." + meaning.name] = {position, std::move(numbers)};
+}
+
+/// Adds a coordinate. Equal values, as several ids may stand for, have the same.
+void ConfigPoints::add(size_t position, std::span<const std::optional<Value>> values) {
+  Scale scale{.position = position, .coordinates = std::vector<float>(values.size(), kAbsent)};
+  std::set<double> numbers;
+  bool are_numbers = true;
+  for (const auto& value : values) {
+    if (!value) continue;
+    const auto number = number_of(*value);
+    are_numbers = are_numbers && number.has_value();
+    if (number) numbers.insert(*number);
+  }
+  const auto last = static_cast<float>(std::max<size_t>(2, numbers.size()) - 1);
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!values[i]) continue;
+    scale.coordinates[i] =
+        are_numbers ? static_cast<float>(std::distance(numbers.begin(), numbers.find(*number_of(*values[i])))) / last
+                    : static_cast<float>(i);
   }
   scales_.push_back(std::move(scale));
 }
 
-std::vector<float> ConfigPoints::at(uint64_t index) const {
-  std::vector<float> point;
-  point.reserve(scales_.size());
+void ConfigPoints::set_range(LogFeature& feature) const {
+  double least = std::numeric_limits<double>::infinity(), most = -least;
+  const uint64_t count = std::min(space_.size(), kLooks);
+  for (uint64_t i = 0; i < count; ++i) {
+    // The steps of a space of 2^63 configs must not overflow.
+    const auto value = logarithm(feature, codes_of(space_.size() / count * i));
+    if (!value) continue;
+    least = std::min(least, *value);
+    most = std::max(most, *value);
+  }
+  if (least < most) {
+    feature.least = least;
+    feature.range = most - least;
+  }
+}
+
+ConfigPoints::Codes ConfigPoints::codes_of(uint64_t index) const {
+  Codes codes;
   if (space_.is_listed()) {
-    const auto columns = space_.table().columns();
-    for (const Scale& scale : scales_) {
-      const uint32_t code = columns[scale.position].codes[index];
-      point.push_back(code == 0 ? kAbsent : scale.coordinates[code - 1]);
-    }
-    return point;
+    for (const ConfigTable::Column& column : space_.table().columns()) codes.push_back(column.codes[index]);
+    return codes;
   }
   const auto values = space_.values_at(index);
+  // Each points into the parameter's list.
+  for (size_t i = 0; i < values.size(); ++i) {
+    codes.push_back(values[i] == nullptr ? 0
+                                         : static_cast<size_t>(values[i] - space_.parameters()[i].values.data()) + 1);
+  }
+  return codes;
+}
+
+/// Nothing where the config lacks the feature.
+std::optional<double> ConfigPoints::logarithm(const LogFeature& feature, const Codes& codes) const {
+  const auto lookup = [&](std::string_view name) -> std::optional<Value> {
+    if (const auto found = sources_.find(name); found != sources_.end()) {
+      const Source& source = found->second;
+      const size_t code = codes[source.position];
+      if (code == 0) return std::nullopt;
+      return source.numbers.empty() ? values_of(source.position)[code - 1] : source.numbers[code - 1];
+    }
+    const auto fact = facts_.find(name);
+    return fact == facts_.end() ? std::nullopt : std::optional<Value>(fact->second);
+  };
+  try {
+    const auto value = feature.expression.evaluate_if_known(lookup);
+    if (!value) return std::nullopt;
+    const auto* const number = std::get_if<int64_t>(&*value);
+    if (number == nullptr || *number <= 0)
+      fail(ErrorCode::invalid_input, "it must be a positive whole number, got {}", to_text(*value));
+    return std::log2(static_cast<double>(*number));
+  } catch (Error& error) {
+    error.add_context("feature '" + feature.feature->name + "'");
+    throw;
+  }
+}
+
+std::vector<float> ConfigPoints::at(uint64_t index) const {
+  const Codes codes = codes_of(index);
+  std::vector<float> point;
+  point.reserve(num_coordinates());
   for (const Scale& scale : scales_) {
-    const Value* const value = values[scale.position];
-    // It points into the parameter's list.
-    point.push_back(
-        value == nullptr
-            ? kAbsent
-            : scale.coordinates[static_cast<size_t>(value - space_.parameters()[scale.position].values.data())]);
+    const size_t code = codes[scale.position];
+    point.push_back(code == 0 ? kAbsent : scale.coordinates[code - 1]);
+  }
+  for (const LogFeature& feature : features_) {
+    const auto value = logarithm(feature, codes);
+    point.push_back(value ? static_cast<float>((*value - feature.least) / feature.range) : kAbsent);
   }
   return point;
 }

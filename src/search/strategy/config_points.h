@@ -4,10 +4,14 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/space/search_space.h"
+#include "search/strategy/space_rules.h"
 
 namespace attune {
 
@@ -22,26 +26,50 @@ inline float coordinate_distance(float a, float b) noexcept {
 }
 
 /// The configs of a space as points, with a coordinate for each parameter, or each attribute of a listed space, in
-/// which they differ. Const, thread-safe. Refers to the space, which must outlive it.
+/// which they differ, for each of its meanings, and for each feature of the space. Const, thread-safe. Refers to the
+/// space, which must outlive it.
 class ConfigPoints {
  public:
-  explicit ConfigPoints(const SearchSpace& space);
+  ConfigPoints(const SearchSpace& space, const Problem& problem, const DeviceInfo& device);
 
-  size_t num_coordinates() const noexcept { return scales_.size(); }
-  /// The coordinates of an index below the size of the space: the rank of a number among its values, from 0 to 1, a
-  /// whole number of its own for a text, -2 where the config lacks the parameter.
+  size_t num_coordinates() const noexcept { return scales_.size() + features_.size(); }
+  /// The coordinates of an index below the size of the space: the rank of a number among its values, from 0 to 1; a
+  /// whole number of its own for a text; the logarithm of a feature, from 0 to 1 over most of the space; -2 for what
+  /// the config lacks. About 1 µs a feature. Throws invalid_input, naming it, for a feature that cannot be evaluated.
   std::vector<float> at(uint64_t index) const;
 
  private:
-  /// A parameter or attribute.
+  /// A parameter or attribute, or a meaning of one.
   struct Scale {
     size_t position = 0;             ///< In the space's parameters, or in the columns of its table.
     std::vector<float> coordinates;  ///< By value.
   };
-  void add(size_t position, std::span<const Value> values);
+  struct LogFeature {
+    const Feature* feature;
+    Expression expression;
+    double least = 0, range = 1;  ///< Of the logarithms.
+  };
+  /// Where an expression finds a name: in the values of a position, as they are or as what they stand for.
+  struct Source {
+    size_t position = 0;
+    std::vector<std::optional<Value>> numbers;  ///< By value; empty: the values themselves.
+  };
+  /// The place of each position's value in its list, from 1; 0: it has none.
+  using Codes = std::vector<size_t>;
+
+  std::span<const Value> values_of(size_t position) const;
+  bool varies(size_t position) const;
+  void add(size_t position, std::span<const std::optional<Value>> values);
+  void add_meaning(size_t position, const Meaning& meaning);
+  void set_range(LogFeature& feature) const;
+  Codes codes_of(uint64_t index) const;
+  std::optional<double> logarithm(const LogFeature& feature, const Codes& codes) const;
 
   const SearchSpace& space_;
+  SpaceFacts facts_;
+  std::map<std::string, Source, std::less<>> sources_;
   std::vector<Scale> scales_;
+  std::vector<LogFeature> features_;
 };
 
 }  // namespace attune

@@ -146,6 +146,12 @@ GaussianProcess::Fit GaussianProcess::fit_with(std::vector<double> weights) cons
   return fit;
 }
 
+double GaussianProcess::mean(const Point& point) const {
+  double sum = mean_;
+  for (size_t i = 0; i < points_.size(); ++i) sum += correlation(fit_.weights, point, points_[i]) * fit_.solution[i];
+  return sum;
+}
+
 GaussianProcess::Queries::Queries(const GaussianProcess& process, std::vector<Point> points)
     : process_(process), points_(std::move(points)) {
   const Fit& fit = process_.fit_;

@@ -28,6 +28,9 @@ class GaussianProcess {
   /// otherwise they stay. Requires: a point at least, one value for each.
   void fit(std::vector<Point> points, std::span<const double> values, bool looks_for_weights);
 
+  /// The mean of what is expected of a point; nd multiplications and n exponentials. Requires: fit().
+  double mean(const Point& point) const;
+
   /// Points whose values are to be predicted, and which of them is taken next. `add` keeps what the others are expected
   /// to be, and makes them as certain as they would be with its value known.
   class Queries {

@@ -8,12 +8,18 @@
 
 namespace attune {
 
-SpaceRules::SpaceRules(const SearchSpace& space, const Problem& problem, const DeviceInfo& device) : space_(space) {
-  for (const auto& [name, value] : problem.attributes()) facts_["problem." + name] = parse_value(value);
-  for (const auto& [name, value] : device.facts) facts_["device." + name] = value;
-  facts_["device.num_units"] = device.num_units;
-  facts_["device.cache_bytes"] = device.cache_bytes;
-  facts_["device.memory_bytes"] = device.memory_bytes;
+SpaceFacts space_facts(const Problem& problem, const DeviceInfo& device) {
+  SpaceFacts facts;
+  for (const auto& [name, value] : problem.attributes()) facts["problem." + name] = parse_value(value);
+  for (const auto& [name, value] : device.facts) facts["device." + name] = value;
+  facts["device.num_units"] = device.num_units;
+  facts["device.cache_bytes"] = device.cache_bytes;
+  facts["device.memory_bytes"] = device.memory_bytes;
+  return facts;
+}
+
+SpaceRules::SpaceRules(const SearchSpace& space, const Problem& problem, const DeviceInfo& device)
+    : space_(space), facts_(space_facts(problem, device)) {
   for (const auto& rule : space.rules()) {
     auto expression = Expression::parse(rule.expression);
     for (const auto& name : expression.names()) {

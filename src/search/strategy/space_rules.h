@@ -11,10 +11,13 @@
 
 namespace attune {
 
+/// What the expressions of a space read beside parameters: `problem.<attribute>` (a number if it parses as one, else a
+/// text), `device.num_units`, `device.cache_bytes`, `device.memory_bytes` and `device.<fact>`.
+using SpaceFacts = std::map<std::string, Value, std::less<>>;
+SpaceFacts space_facts(const Problem& problem, const DeviceInfo& device);
+
 /// The rules of a space for one problem and device, parsed once for all configs. Variables of a rule: the config's
-/// parameters, `problem.<attribute>` (a number if it parses as one, else a text), `device.num_units`,
-/// `device.cache_bytes`, `device.memory_bytes` and `device.<fact>`. A rule that reads an inactive parameter does not
-/// apply. Const members are thread-safe.
+/// parameters, and SpaceFacts. A rule that reads an inactive parameter does not apply. Const members are thread-safe.
 class SpaceRules {
  public:
   /// `space` outlives this. Throws invalid_input for a rule that reads neither a parameter nor a known fact.
@@ -38,7 +41,7 @@ class SpaceRules {
   bool is_parameter(const std::string& name) const;
 
   const SearchSpace& space_;
-  std::map<std::string, Value, std::less<>> facts_;  ///< The same for every config.
+  SpaceFacts facts_;  ///< The same for every config.
   std::vector<Check> checks_;
 };
 

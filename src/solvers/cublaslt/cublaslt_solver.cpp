@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 
+#include "algorithm_features.h"
 #include "base/error.h"
 #include "cublaslt/sources_hash.h"
 #include "cublaslt_algorithms.h"
@@ -159,7 +160,7 @@ class CublasltBackend final : public Backend {
       for (const auto& one : preferred(product, kMaxRecommended)) add(one);
       for (const auto& one : algorithms(opened_->library, opened_->handle, product.matmul, enter)) add(one);
     }
-    return SearchSpace::listed(std::move(rows).build());
+    return SearchSpace::listed(std::move(rows).build()).with_features(meanings_of_ids(), algorithm_features());
   }
   Config untuned(const Problem& problem) override {
     const CurrentContext current(opened_->driver, opened_->context);
