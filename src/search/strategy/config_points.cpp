@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <limits>
-#include <set>
 
 #include "base/error.h"
 
@@ -68,20 +67,22 @@ void ConfigPoints::add_meaning(size_t position, const Meaning& meaning) {
 /// Adds a coordinate. Equal values, as several ids may stand for, have the same.
 void ConfigPoints::add(size_t position, std::span<const std::optional<Value>> values) {
   Scale scale{.position = position, .coordinates = std::vector<float>(values.size(), kAbsent)};
-  std::set<double> numbers;
+  std::vector<double> numbers;
   bool are_numbers = true;
   for (const auto& value : values) {
     if (!value) continue;
     const auto number = number_of(*value);
     are_numbers = are_numbers && number.has_value();
-    if (number) numbers.insert(*number);
+    if (number) numbers.push_back(*number);
   }
+  std::ranges::sort(numbers);
+  numbers.erase(std::ranges::unique(numbers).begin(), numbers.end());
   const auto last = static_cast<float>(std::max<size_t>(2, numbers.size()) - 1);
+  const auto rank_of = [&](const Value& value) {
+    return static_cast<float>(std::ranges::lower_bound(numbers, *number_of(value)) - numbers.begin());
+  };
   for (size_t i = 0; i < values.size(); ++i) {
-    if (!values[i]) continue;
-    scale.coordinates[i] =
-        are_numbers ? static_cast<float>(std::distance(numbers.begin(), numbers.find(*number_of(*values[i])))) / last
-                    : static_cast<float>(i);
+    if (values[i]) scale.coordinates[i] = are_numbers ? rank_of(*values[i]) / last : static_cast<float>(i);
   }
   scales_.push_back(std::move(scale));
 }
