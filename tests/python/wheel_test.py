@@ -5,7 +5,8 @@ In <build>/python: `prefix` (the installed tree), `environment` (a virtual one t
 with the pinned, hashed packages of python/tests/requirements.txt; kept between runs), `build`. Ends with 77, and a line
 that says why, where this cannot be done. $ATTUNE_PYTHON: another interpreter than Debian's. ATTUNE_TEST_PYTORCH=pypi
 or pypi-2.9: the tests of PyTorch alone, with PyPI's build of it (requirements_pytorch.txt or requirements_pytorch_2.9.txt, 5
-GB each), in <build>/python_pypi or <build>/python_pypi-2.9.
+GB each), in <build>/python_pypi or <build>/python_pypi-2.9; with the first also one layer of each of the four models of
+python/benchmarks/models.py (requirements_transformers.txt), whose results and counts are checked.
 """
 
 import os
@@ -16,10 +17,13 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PACKAGE = REPOSITORY / "python"
-PYTORCHS = {"pypi": "requirements_pytorch.txt", "pypi-2.9": "requirements_pytorch_2.9.txt"}
+PYTORCHS = {
+    "pypi": ("requirements_pytorch.txt", "requirements_transformers.txt"),
+    "pypi-2.9": ("requirements_pytorch_2.9.txt",),
+}
 PYTORCH = os.environ.get("ATTUNE_TEST_PYTORCH", "")
 IS_PYPIS = PYTORCH in PYTORCHS
-REQUIREMENTS = [PACKAGE / "tests" / name for name in ("requirements.txt", *([PYTORCHS[PYTORCH]] if IS_PYPIS else []))]
+REQUIREMENTS = [PACKAGE / "tests" / name for name in ("requirements.txt", *PYTORCHS.get(PYTORCH, ()))]
 BUILD = Path(os.environ["ATTUNE_BUILD_FOLDER"])
 FOLDER = BUILD / (f"python_{PYTORCH}" if IS_PYPIS else "python")
 PREFIX, ENVIRONMENT = FOLDER / "prefix", FOLDER / "environment"
@@ -90,6 +94,12 @@ def prepare_environment(python):
     stamp.write_text(wanted)
 
 
+def run_models(environment):
+    """Its status says whether results are the same and products are computed or counted; its times say nothing here."""
+    program = (PYTHON, PACKAGE / "benchmarks" / "models.py", "--layers", "1", "--batches", "1,16")
+    return run(*program, "--max-trials", "4", "--budget", "60s", "--rounds", "3", cwd=FOLDER, env=environment).returncode
+
+
 def main():
     python = interpreter()
     FOLDER.mkdir(exist_ok=True)
@@ -130,6 +140,8 @@ def main():
         cwd=FOLDER,
         env=environment,
     ).returncode
+    if PYTORCH == "pypi":
+        failed = run_models(environment) or failed
     if IS_PYPIS:
         sys.exit(failed)
     checked = (PYTHON, "-m", "mypy", "--config-file", PACKAGE / "pyproject.toml", "--cache-dir", FOLDER / "mypy")
