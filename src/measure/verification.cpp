@@ -118,7 +118,7 @@ Finding Verification::run_once(const PlanTraits& traits, const RunLaunch& run, D
   for (const GuardedBuffer& input : data.inputs) operands.push_back(input.data());
   operands.push_back(used_output_->data());
   if (used_weights_ != nullptr) used_weights_->use_checked(distribution, operands);
-  poison(traits);
+  poison_memory(traits);
 
   const WritableInputs writable(references_, used_weights_, distribution);
   try {
@@ -140,7 +140,7 @@ Finding Verification::run_once(const PlanTraits& traits, const RunLaunch& run, D
 }
 
 /// Sets what a run finds in its output, its workspace and around them.
-void Verification::poison(const PlanTraits& traits) {
+void Verification::poison_memory(const PlanTraits& traits) {
   std::vector<PatternArea> areas;
   used_output_->list_guards(areas);
   areas.push_back({used_output_->area(), Poison::of(specs_.back().dtype).element});

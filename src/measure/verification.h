@@ -52,7 +52,7 @@ class Verification {
   Finding run_once(const PlanTraits& traits, const RunLaunch& run, Distribution distribution, double err_ratio);
   void refill(Distribution distribution);
   Finding run_again(const Finding& first, const PlanTraits& traits, const RunLaunch& run, double err_ratio);
-  void poison(const PlanTraits& traits);
+  void poison_memory(const PlanTraits& traits);
   std::string corrupted_memory(const PlanTraits& traits, Distribution distribution);
   Finding judge_output(Distribution distribution, double err_ratio) const;
   OutputComparison compare_output(const TestData& data) const;
