@@ -36,7 +36,7 @@ GuardedBuffer::GuardedBuffer(Device& device, uint64_t bytes, uint32_t alignment,
   restore_guards();
 }
 
-/// Puts the data as far behind as the band after them allows, so that all memory before them is a band, too.
+/// Puts the data as far behind as the band after them allows. All other memory is a band.
 void GuardedBuffer::place(uint64_t bytes, uint32_t alignment) noexcept {
   const uint64_t step = step_of(alignment);
   const uint64_t before = (block_.area().bytes - guard_bytes_ - bytes - alignment) / step * step + alignment;
@@ -64,7 +64,10 @@ Buffer GuardedBuffer::front() const noexcept {
   return block_.area().part(0, static_cast<uint64_t>(before));
 }
 
-Buffer GuardedBuffer::back() const noexcept { return area_.part(area_.bytes, guard_bytes_); }
+Buffer GuardedBuffer::back() const noexcept {
+  const uint64_t end = front().bytes + area_.bytes;
+  return block_.area().part(end, block_.area().bytes - end);
+}
 
 std::optional<std::string> GuardedBuffer::broken_guard() const {
   std::vector<PatternArea> guards;

@@ -62,10 +62,12 @@ TEST(GuardedBuffer, OfAnotherSizeIsGuardedRightBehindItAndInAllMemoryBeforeIt) {
       EXPECT_EQ(buffer.broken_guard(), std::nullopt);
       std::vector<PatternArea> guards;
       buffer.list_guards(guards);
-      const uint64_t front = guards[1].area.bytes, unguarded = allocated - front - bytes - guards[0].area.bytes;
-      EXPECT_LT(unguarded, 2 * alignment);
+      const uint64_t front = guards[1].area.bytes, back = guards[0].area.bytes;
+      EXPECT_EQ(front + bytes + back, allocated);
+      EXPECT_GE(back, 1024u);
+      EXPECT_LT(back, 1024u + 2 * alignment) << "what follows may be nobody's, so that a write there is a fault";
       const auto size = static_cast<std::ptrdiff_t>(bytes), begin = -static_cast<std::ptrdiff_t>(front);
-      for (const std::ptrdiff_t at : {begin, std::ptrdiff_t{-1}, size, size + 128 * 8 - 1}) {
+      for (const std::ptrdiff_t at : {begin, std::ptrdiff_t{-1}, size, size + static_cast<std::ptrdiff_t>(back) - 1}) {
         FakeMemory::reach(buffer.data())[at] ^= std::byte{0x10};
         EXPECT_EQ(buffer.broken_guard(), at < 0 ? fmt::format("{} bytes before its start", -at)
                                                 : fmt::format("{} bytes after its end", at - size));
