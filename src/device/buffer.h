@@ -21,6 +21,12 @@ struct Pattern {
   uint32_t bytes = 1;
 };
 
+/// An area with the pattern that it gets or is compared with.
+struct PatternArea {
+  Buffer area;
+  Pattern pattern;
+};
+
 /// The result of comparing an area with a pattern.
 struct PatternScan {
   std::optional<uint64_t> first_other;  ///< First byte that differs from the pattern; nothing if none does.

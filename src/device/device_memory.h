@@ -10,6 +10,12 @@
 
 namespace attune {
 
+/// What DeviceMemory::inspect() found.
+struct Inspection {
+  std::vector<PatternScan> scans;  ///< Of each area that was compared with a pattern.
+  std::vector<Hash128> hashes;     ///< Of each area that was hashed.
+};
+
 /// Whether an area was made writable or read-only. none: memory of this kind has no protection.
 enum class Protection : uint8_t { done, failed, none };
 
@@ -26,22 +32,27 @@ class DeviceMemory {
   virtual void download(std::span<std::byte> to, const void* from) = 0;
   /// Copies within the device. The areas do not overlap.
   virtual void copy(void* to, const void* from, uint64_t bytes) = 0;
-  /// The next three take many areas, because a device waits once for all of them: some 20 µs, and the time to read or
-  /// write the bytes.
-  virtual void fill_all(std::span<const Buffer> areas, Pattern pattern) = 0;
-  /// One result for each area.
-  virtual std::vector<PatternScan> scan_all(std::span<const Buffer> areas, Pattern pattern) = 0;
-  /// One hash for each area. Equal bytes have equal hashes on every device of a kind. Where the processor reads the
-  /// memory it is hash128().
-  virtual std::vector<Hash128> hash_all(std::span<const Buffer> areas) = 0;
+  /// The next two take many areas, because a device waits once for all of them: some 20 µs, and the time to read or
+  /// write the bytes. The areas that are filled do not overlap.
+  virtual void fill_all(std::span<const PatternArea> areas) = 0;
+  /// Compares some areas with patterns and hashes others. Equal bytes have equal hashes on every device of a kind.
+  /// Where the processor reads the memory it is hash128().
+  virtual Inspection inspect(std::span<const PatternArea> compared, std::span<const Buffer> hashed) = 0;
   /// Makes whole pages writable (as they are at first) or not. While they are not, a write ends the process or the
   /// launch. Takes about 2 µs, and 10 ns for each touched page.
   virtual Protection set_writable(Buffer pages, bool writable) noexcept = 0;
   /// Returns where the processor finds an address of this memory; null if it cannot read it.
   virtual std::byte* host_address(void* address) noexcept = 0;
 
-  void fill(Buffer area, Pattern pattern) { fill_all({&area, 1}, pattern); }
-  PatternScan scan(Buffer area, Pattern pattern) { return scan_all({&area, 1}, pattern).front(); }
+  void fill(Buffer area, Pattern pattern) {
+    const PatternArea one{area, pattern};
+    fill_all({&one, 1});
+  }
+  PatternScan scan(Buffer area, Pattern pattern) {
+    const PatternArea one{area, pattern};
+    return inspect({&one, 1}, {}).scans.front();
+  }
+  std::vector<Hash128> hash_all(std::span<const Buffer> areas) { return inspect({}, areas).hashes; }
   Hash128 hash(Buffer area) { return hash_all({&area, 1}).front(); }
 };
 

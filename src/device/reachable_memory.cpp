@@ -16,20 +16,15 @@ void ReachableMemory::copy(void* to, const void* from, uint64_t bytes) {
   if (bytes > 0) std::memcpy(place_of(to), place_of(from), bytes);
 }
 
-void ReachableMemory::fill_all(std::span<const Buffer> areas, Pattern pattern) {
-  for (const Buffer& area : areas) fill_pattern(bytes_of(area), pattern);
+void ReachableMemory::fill_all(std::span<const PatternArea> areas) {
+  for (const auto& [area, pattern] : areas) fill_pattern(bytes_of(area), pattern);
 }
 
-std::vector<PatternScan> ReachableMemory::scan_all(std::span<const Buffer> areas, Pattern pattern) {
-  std::vector<PatternScan> scans;
-  for (const Buffer& area : areas) scans.push_back(scan_pattern(bytes_of(area), pattern));
-  return scans;
-}
-
-std::vector<Hash128> ReachableMemory::hash_all(std::span<const Buffer> areas) {
-  std::vector<Hash128> hashes;
-  for (const Buffer& area : areas) hashes.push_back(hash128(std::span<const std::byte>(bytes_of(area))));
-  return hashes;
+Inspection ReachableMemory::inspect(std::span<const PatternArea> compared, std::span<const Buffer> hashed) {
+  Inspection found;
+  for (const auto& [area, pattern] : compared) found.scans.push_back(scan_pattern(bytes_of(area), pattern));
+  for (const Buffer& area : hashed) found.hashes.push_back(hash128(std::span<const std::byte>(bytes_of(area))));
+  return found;
 }
 
 Protection ReachableMemory::set_writable(Buffer pages, bool writable) noexcept {

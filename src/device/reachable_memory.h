@@ -10,9 +10,8 @@ class ReachableMemory : public DeviceMemory {
   void upload(void* to, std::span<const std::byte> from) final;
   void download(std::span<std::byte> to, const void* from) final;
   void copy(void* to, const void* from, uint64_t bytes) final;
-  void fill_all(std::span<const Buffer> areas, Pattern pattern) override;
-  std::vector<PatternScan> scan_all(std::span<const Buffer> areas, Pattern pattern) final;
-  std::vector<Hash128> hash_all(std::span<const Buffer> areas) final;
+  void fill_all(std::span<const PatternArea> areas) override;
+  Inspection inspect(std::span<const PatternArea> compared, std::span<const Buffer> hashed) final;
   Protection set_writable(Buffer pages, bool writable) noexcept final;
 
  protected:

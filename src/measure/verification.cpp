@@ -2,7 +2,6 @@
 #include "measure/verification.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/error.h"
 #include "device/host_bytes.h"
@@ -10,7 +9,9 @@
 namespace attune {
 namespace {
 
-constexpr uint32_t kCopyAlignment = 64;
+/// The largest workspace whose memory waits for the next plan. Memory for others of the process is worth more than the
+/// time of an allocation.
+constexpr uint64_t kKeptWorkspaceBytes = 64u << 20;
 
 uint32_t element_bytes(const TensorSpec& spec) { return static_cast<uint32_t>(std::max(8, bits(spec.dtype)) / 8); }
 
@@ -63,17 +64,23 @@ Verification::Verification(Device& device, const Op& op, const Problem& problem,
 void Verification::reserve(const PlanTraits& traits) {
   ATTUNE_CHECK(traits.zeroed_bytes <= traits.workspace_bytes, "{} zeroed bytes of {}", traits.zeroed_bytes,
                traits.workspace_bytes);
+  if (traits.workspace_bytes == 0) {
+    // One that was reserved for a plan that was not verified.
+    if (workspace_ && workspace_->bytes() > kKeptWorkspaceBytes) workspace_.reset();
+    return;
+  }
+  if (workspace_ && workspace_->reshape(traits.workspace_bytes, traits.workspace_alignment)) return;
   workspace_.reset();
-  if (traits.workspace_bytes == 0) return;
   workspace_ = std::make_unique<GuardedBuffer>(device_, traits.workspace_bytes, traits.workspace_alignment, 8);
-  device_.memory().fill(workspace_->area().part(0, traits.zeroed_bytes), {});
 }
 
 Finding Verification::verify(const PlanTraits& traits, const RunLaunch& run, const VerifyOptions& options) {
   launches_ = 0;
-  if (!workspace_) reserve(traits);
-  const auto workspace = std::move(workspace_);  // for this plan only, whatever the result
-  used_workspace_ = workspace.get();
+  reserve(traits);
+  used_workspace_ = traits.workspace_bytes > 0 ? workspace_.get() : nullptr;
+  // For this plan only, whatever the result.
+  const auto large = traits.workspace_bytes > kKeptWorkspaceBytes ? std::move(workspace_) : nullptr;
+  used_output_ = &output_;
   used_weights_ = options.weights;
   if (used_weights_ != nullptr) used_weights_->prepare_check(references_);
   Finding found = run_once(traits, run, Distribution::normal, options.err_ratio);
@@ -85,19 +92,17 @@ Finding Verification::verify(const PlanTraits& traits, const RunLaunch& run, con
 }
 
 /// Runs again on the same inputs, right after the first run, to find results that change from run to run or every other
-/// run.
+/// run. It has an output of its own, so that nothing needs to be copied.
 Finding Verification::run_again(const Finding& first, const PlanTraits& traits, const RunLaunch& run,
                                 double err_ratio) {
-  if (before_.data() == nullptr) before_ = OwnBuffer(device_.memory(), output_.bytes(), kCopyAlignment);
-  device_.memory().copy(before_.data(), output_.data(), output_.bytes());
+  if (!second_output_) second_output_ = std::make_unique<GuardedBuffer>(output_buffer(device_, specs_));
+  used_output_ = second_output_.get();
   Finding found = run_once(traits, run, Distribution::normal, err_ratio);
+  used_output_ = &output_;
   if (found.status != Status::ok) return found;
   found.errors = worst_of(first.errors, found.errors);
-  if (!traits.deterministic) return found;
-  const std::array outputs = {before_.area(), output_.area()};
-  const auto hashes = device_.memory().hash_all(outputs);
-  if (hashes[0] == hashes[1]) return found;
-  const HostBytes first_run(device_.memory(), before_.area()), second_run(device_.memory(), output_.area());
+  if (!traits.deterministic || output_hashes_.front() == output_hashes_.back()) return found;
+  const HostBytes first_run(device_.memory(), output_.area()), second_run(device_.memory(), second_output_->area());
   const auto differs = std::ranges::mismatch(first_run.bytes(), second_run.bytes()).in1;
   const auto index = (differs - first_run.bytes().begin()) / element_bytes(specs_.back());
   return {Status::wrong_result,
@@ -111,15 +116,9 @@ Finding Verification::run_once(const PlanTraits& traits, const RunLaunch& run, D
   TestData& data = references_.get(distribution);
   std::vector<void*> operands;
   for (const GuardedBuffer& input : data.inputs) operands.push_back(input.data());
-  operands.push_back(output_.data());
+  operands.push_back(used_output_->data());
   if (used_weights_ != nullptr) used_weights_->use_checked(distribution, operands);
-  std::vector<Buffer> canaries;
-  output_.list_guards(canaries);
-  if (used_workspace_)
-    canaries.push_back(
-        used_workspace_->area().part(traits.zeroed_bytes, used_workspace_->bytes() - traits.zeroed_bytes));
-  device_.memory().fill_all(canaries, kNanBytes);
-  device_.memory().fill(output_.area(), Poison::of(specs_.back().dtype).element);
+  poison_memory(traits);
 
   const WritableInputs writable(references_, used_weights_, distribution);
   try {
@@ -140,37 +139,69 @@ Finding Verification::run_once(const PlanTraits& traits, const RunLaunch& run, D
   return found;
 }
 
+/// Sets what a run finds in its output, its workspace and around them.
+void Verification::poison_memory(const PlanTraits& traits) {
+  std::vector<PatternArea> areas;
+  used_output_->list_guards(areas);
+  areas.push_back({used_output_->area(), Poison::of(specs_.back().dtype).element});
+  if (used_workspace_) {
+    used_workspace_->list_guards(areas);
+    const uint64_t zeroed = traits.zeroed_bytes;
+    areas.push_back({used_workspace_->area().part(0, zeroed), {}});
+    areas.push_back({used_workspace_->area().part(zeroed, used_workspace_->bytes() - zeroed), kNanBytes});
+  }
+  device_.memory().fill_all(areas);
+}
+
 void Verification::refill(Distribution distribution) {
   references_.refill(distribution);
   if (used_weights_ != nullptr) used_weights_->repack(distribution, references_);
 }
 
-/// A clause about memory that the candidate must not write; empty if it is intact.
+/// A clause about memory that the candidate must not write; empty if it is intact. The device looks at all of it in one
+/// go, and at the outputs of two runs.
 std::string Verification::corrupted_memory(const PlanTraits& traits, Distribution distribution) {
   TestData& data = references_.get(distribution);
-  std::vector<const GuardedBuffer*> guarded;
-  std::vector<Buffer> inputs;
+  std::vector<PatternArea> compared;
+  std::vector<Buffer> hashed;
+  const auto add_guards = [&](const GuardedBuffer& buffer) {
+    const size_t first = compared.size();
+    buffer.list_guards(compared);
+    return first;
+  };
   for (const GuardedBuffer& input : data.inputs) {
-    guarded.push_back(&input);
-    inputs.push_back(input.area());
+    add_guards(input);
+    hashed.push_back(input.area());
   }
-  guarded.push_back(&output_);
-  if (used_workspace_) guarded.push_back(used_workspace_);
-  const auto broken = GuardedBuffer::broken_guards(guarded);
-  if (const auto& where = broken[inputs.size()])
+  const size_t num_inputs = hashed.size(), of_output = add_guards(*used_output_);
+  const size_t of_weights = used_weights_ != nullptr ? add_guards(used_weights_->checked(distribution)) : 0;
+  const size_t of_workspace = used_workspace_ ? add_guards(*used_workspace_) : 0;
+  if (used_workspace_) compared.push_back({used_workspace_->area().part(0, traits.zeroed_bytes), {}});
+  if (used_weights_ != nullptr) hashed.push_back(used_weights_->checked(distribution).area());
+  const bool must_agree = traits.deterministic && used_output_ == second_output_.get();
+  if (must_agree) hashed.insert(hashed.end(), {output_.area(), second_output_->area()});
+  const Inspection found = device_.memory().inspect(compared, hashed);
+  const std::vector<Hash128>& hashes = found.hashes;
+  if (must_agree) output_hashes_.assign(hashes.end() - 2, hashes.end());
+  const auto guards = [&](size_t first) { return std::span(found.scans).subspan(first, GuardedBuffer::kNumGuards); };
+
+  if (const auto where = used_output_->broken_guard(guards(of_output)))
     return fmt::format("wrote outside its output '{}': {}", specs_.back().role, *where);
-  if (used_workspace_ && broken.back())
-    return fmt::format("wrote outside its workspace of {} bytes: {}", used_workspace_->bytes(), *broken.back());
-  const std::vector<Hash128> hashes = device_.memory().hash_all(inputs);
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (broken[i]) return fmt::format("wrote outside the input '{}': {}", specs_[i].role, *broken[i]);
+  if (used_workspace_) {
+    if (const auto where = used_workspace_->broken_guard(guards(of_workspace)))
+      return fmt::format("wrote outside its workspace of {} bytes: {}", used_workspace_->bytes(), *where);
+  }
+  for (size_t i = 0; i < num_inputs; ++i) {
+    if (const auto where = data.inputs[i].broken_guard(guards(i * GuardedBuffer::kNumGuards)))
+      return fmt::format("wrote outside the input '{}': {}", specs_[i].role, *where);
     if (hashes[i] != data.hashes[i]) return fmt::format("changed its input '{}'", specs_[i].role);
   }
   if (used_weights_ != nullptr) {
-    if (std::string corruption = used_weights_->corruption(distribution); !corruption.empty()) return corruption;
+    std::string corruption = used_weights_->corruption(distribution, guards(of_weights), hashes[num_inputs]);
+    if (!corruption.empty()) return corruption;
   }
   if (!used_workspace_) return {};
-  const auto left = device_.memory().scan(used_workspace_->area().part(0, traits.zeroed_bytes), {}).first_other;
+  const auto left = found.scans.back().first_other;
   if (!left) return {};
   return fmt::format("did not leave the first {} bytes of its workspace zero, as it declares: byte {}",
                      traits.zeroed_bytes, *left);
@@ -207,8 +238,8 @@ Finding Verification::judge_output(Distribution distribution, double err_ratio) 
 
 OutputComparison Verification::compare_output(const TestData& data) const {
   if (data.device_reference && on_device_)
-    return on_device_->compare(output_.area(), *data.device_reference, columns_, tolerance_);
-  const HostBytes output(device_.memory(), output_.area());
+    return on_device_->compare(used_output_->area(), *data.device_reference, columns_, tolerance_);
+  const HostBytes output(device_.memory(), used_output_->area());
   if (!data.device_reference) return compare(specs_.back().dtype, output.bytes(), data.reference, columns_, tolerance_);
   Reference copy;
   copy.values.resize(static_cast<size_t>(specs_.back().elements()));
@@ -227,11 +258,11 @@ std::string Verification::unwritten(const OutputComparison& comparison) const {
     const auto index = static_cast<int64_t>(found.first_equal);
     return place_name(index / columns_, index % columns_);
   };
-  if (const PatternScan never = device_.memory().scan(output_.area(), poison.element); never.num_equal > 0) {
+  if (const PatternScan never = device_.memory().scan(used_output_->area(), poison.element); never.num_equal > 0) {
     return fmt::format("{} of {} elements of '{}' were never written, first at {}", never.num_equal, count,
                        specs_.back().role, first(never));
   }
-  const PatternScan read = device_.memory().scan(output_.area(), poison.quiet);
+  const PatternScan read = device_.memory().scan(used_output_->area(), poison.quiet);
   if (read.num_equal == 0) return {};
   return fmt::format("{} of {} elements of '{}' are computed from memory that was never written, first at {}",
                      read.num_equal, count, specs_.back().role, first(read));

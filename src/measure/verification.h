@@ -7,7 +7,6 @@
 
 #include "attune/plan.h"
 #include "core/outcome.h"
-#include "device/own_buffer.h"
 #include "measure/comparison/compare.h"
 #include "measure/comparison/device_comparison.h"
 #include "measure/operands/guarded_buffer.h"
@@ -40,8 +39,8 @@ struct VerifyOptions {
 class Verification {
  public:
   Verification(Device& device, const Op& op, const Problem& problem, ReferenceCache& references);
-  /// Allocates the workspace of the plan that is verified next. Optional: verify() allocates it if needed. Throws
-  /// Error{device}.
+  /// Prepares the workspace of the plan that is verified next, in the memory of the one before where that fits.
+  /// Optional: verify() does it if needed. Throws Error{device}.
   void reserve(const PlanTraits& traits);
   /// Runs once cold on normal data (with `twice`: and once more), then once on integers. The errors are the worst of
   /// the runs. Throws what `run` throws.
@@ -53,6 +52,7 @@ class Verification {
   Finding run_once(const PlanTraits& traits, const RunLaunch& run, Distribution distribution, double err_ratio);
   void refill(Distribution distribution);
   Finding run_again(const Finding& first, const PlanTraits& traits, const RunLaunch& run, double err_ratio);
+  void poison_memory(const PlanTraits& traits);
   std::string corrupted_memory(const PlanTraits& traits, Distribution distribution);
   Finding judge_output(Distribution distribution, double err_ratio) const;
   OutputComparison compare_output(const TestData& data) const;
@@ -67,8 +67,10 @@ class Verification {
   int64_t columns_ = 1;
   std::unique_ptr<DeviceComparison> on_device_;  ///< Null: outputs are compared on the host.
   GuardedBuffer output_;
-  OwnBuffer before_;                               ///< What the first of two runs wrote; made for the first candidate.
-  std::unique_ptr<GuardedBuffer> workspace_;       ///< Workspace of the next plan.
+  std::unique_ptr<GuardedBuffer> second_output_;   ///< Of the second of two runs; made for the first candidate.
+  const GuardedBuffer* used_output_ = nullptr;     ///< Output of the run that is verified.
+  std::vector<Hash128> output_hashes_;             ///< Of both outputs after the second of two runs.
+  std::unique_ptr<GuardedBuffer> workspace_;       ///< Of the next plan, or what the last one left.
   const GuardedBuffer* used_workspace_ = nullptr;  ///< Workspace of the plan being verified; null if it has none.
   PackedWeights* used_weights_ = nullptr;          ///< Weights of the plan being verified; null: plain.
   uint64_t launches_ = 0;

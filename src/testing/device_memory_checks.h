@@ -52,15 +52,43 @@ inline void check_device_memory(DeviceMemory& memory) {
     EXPECT_EQ(memory.hash_all(areas), hashes);
     EXPECT_TRUE(memory.hash_all({}).empty());
     const std::vector<Buffer> ends = {first.area().part(0, 3), first.area().part(500, 2)};
-    memory.fill_all(ends, {0xab, 1});
-    for (const uint64_t at : {0u, 1u, 2u, 500u, 501u}) expected[at] = std::byte{0xab};
+    memory.fill_all(std::vector<PatternArea>{{ends[0], {0xab, 1}}, {ends[1], {0xcd, 1}}});
+    for (const uint64_t at : {0u, 1u, 2u}) expected[at] = std::byte{0xab};
+    for (const uint64_t at : {500u, 501u}) expected[at] = std::byte{0xcd};
     EXPECT_EQ(there(first), expected);
-    const auto scans = memory.scan_all(std::vector{ends[0], first.area(), ends[1]}, {0xab, 1});
+    const std::vector<PatternArea> compared = {
+        {ends[0], {0xab, 1}}, {first.area(), {0xab, 1}}, {ends[1], {0xcd, 1}}, {ends[1], {0xcdab, 2}}};
+    const auto [scans, with_scans] = memory.inspect(compared, areas);
+    ASSERT_EQ(scans.size(), compared.size());
     EXPECT_EQ(scans[0].num_equal, 3u);
     EXPECT_EQ(scans[0].first_other, std::nullopt);
     const auto other = std::ranges::find_if(expected, [](std::byte one) { return one != std::byte{0xab}; });
     EXPECT_EQ(scans[1].first_other, static_cast<uint64_t>(other - expected.begin()));
     EXPECT_EQ(scans[2].num_equal, 2u);
+    EXPECT_EQ(scans[2].first_other, std::nullopt);
+    EXPECT_EQ(scans[3].num_equal, 0u);
+    EXPECT_EQ(scans[3].first_other, 0u);
+    EXPECT_EQ(with_scans, memory.hash_all(areas)) << "whatever else is looked at";
+    const auto [none, no_hashes] = memory.inspect({}, {});
+    EXPECT_TRUE(none.empty() && no_hashes.empty());
+    memory.fill_all({});
+  }
+  {
+    // More areas than a device may take in one go, each with a pattern of its own.
+    std::vector<PatternArea> many;
+    for (uint64_t i = 0; i < 300; ++i)
+      many.push_back({first.area().part(3 * i, i % 4), {0x0101010101010101 * (i % 251), 1u << i % 4}});
+    memory.fill_all(many);
+    for (const auto& [area, pattern] : many) {
+      const auto begin = static_cast<char*>(area.data) - static_cast<char*>(first.data());
+      std::fill_n(expected.begin() + begin, area.bytes, static_cast<std::byte>(pattern.value));
+    }
+    EXPECT_EQ(there(first), expected);
+    for (const PatternScan& one : memory.inspect(many, {}).scans) EXPECT_EQ(one.first_other, std::nullopt);
+    many.back().pattern.value = ~many.back().pattern.value;
+    const auto scans = memory.inspect(many, {}).scans;
+    EXPECT_EQ(scans.back().first_other, 0u) << "the last one, too";
+    EXPECT_EQ(scans[298].first_other, std::nullopt);
   }
   {
     // Long enough for many blocks of a device, with one byte changed near each end.

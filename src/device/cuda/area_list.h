@@ -13,8 +13,10 @@ struct AreaList {
 
   uint8_t* data[kMaxAreas];
   uint64_t bytes[kMaxAreas];
+  uint64_t pattern[kMaxAreas];          ///< Repeated to 8 bytes; follows the addresses. Unused by a hash.
   uint32_t first_piece[kMaxAreas + 1];  ///< The last one: number of all pieces.
   uint32_t count;
+  uint8_t pattern_bytes[kMaxAreas];  ///< Size of an element of it.
 };
 static_assert(sizeof(AreaList) < 4000);
 

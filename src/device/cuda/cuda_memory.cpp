@@ -95,16 +95,12 @@ void CudaMemory::copy(void* to, const void* from, uint64_t bytes) {
   });
 }
 
-void CudaMemory::fill_all(std::span<const Buffer> areas, Pattern pattern) {
-  within([&](Contents& own) { own.kernels->fill(areas, pattern); });
+void CudaMemory::fill_all(std::span<const PatternArea> areas) {
+  within([&](Contents& own) { own.kernels->fill(areas); });
 }
 
-std::vector<PatternScan> CudaMemory::scan_all(std::span<const Buffer> areas, Pattern pattern) {
-  return within([&](Contents& own) { return own.kernels->scan(areas, pattern); });
-}
-
-std::vector<Hash128> CudaMemory::hash_all(std::span<const Buffer> areas) {
-  return within([&](Contents& own) { return own.kernels->hash(areas); });
+Inspection CudaMemory::inspect(std::span<const PatternArea> compared, std::span<const Buffer> hashed) {
+  return within([&](Contents& own) { return own.kernels->inspect(compared, hashed); });
 }
 
 double CudaMemory::read_bandwidth_gbs(uint64_t working_set_bytes) {

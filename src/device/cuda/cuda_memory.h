@@ -22,9 +22,8 @@ class CudaMemory final : public DeviceMemory {
   void upload(void* to, std::span<const std::byte> from) override;
   void download(std::span<std::byte> to, const void* from) override;
   void copy(void* to, const void* from, uint64_t bytes) override;
-  void fill_all(std::span<const Buffer> areas, Pattern pattern) override;
-  std::vector<PatternScan> scan_all(std::span<const Buffer> areas, Pattern pattern) override;
-  std::vector<Hash128> hash_all(std::span<const Buffer> areas) override;
+  void fill_all(std::span<const PatternArea> areas) override;
+  Inspection inspect(std::span<const PatternArea> compared, std::span<const Buffer> hashed) override;
   Protection set_writable(Buffer, bool) noexcept override { return Protection::none; }
   std::byte* host_address(void*) noexcept override { return nullptr; }
 

@@ -20,17 +20,19 @@ uint64_t repeated(Pattern pattern) {
   return value;
 }
 
-AreaList list_of(std::span<const Buffer> areas) {
-  AreaList list{};
-  for (const Buffer& area : areas) {
-    list.data[list.count] = static_cast<uint8_t*>(area.data);
-    list.bytes[list.count] = area.bytes;
-    const uint64_t pieces = (area.bytes + AreaList::kPieceBytes - 1) / AreaList::kPieceBytes;
-    list.first_piece[list.count + 1] = list.first_piece[list.count] + static_cast<uint32_t>(pieces);
-    ++list.count;
-  }
-  return list;
+void append(AreaList& list, const PatternArea& one) {
+  const auto& [area, pattern] = one;
+  list.data[list.count] = static_cast<uint8_t*>(area.data);
+  list.bytes[list.count] = area.bytes;
+  list.pattern[list.count] = repeated(pattern);
+  list.pattern_bytes[list.count] = static_cast<uint8_t>(pattern.bytes);
+  const uint64_t pieces = (area.bytes + AreaList::kPieceBytes - 1) / AreaList::kPieceBytes;
+  list.first_piece[list.count + 1] = list.first_piece[list.count] + static_cast<uint32_t>(pieces);
+  ++list.count;
 }
+
+/// An area that is hashed, for which a pattern is nothing.
+void append(AreaList& list, const Buffer& area) { append(list, PatternArea{area, {}}); }
 
 }  // namespace
 
@@ -44,7 +46,7 @@ DeviceKernels::DeviceKernels(const CudaDriver& driver, int64_t num_units, Device
   clock_ = function("attune_clock");
   driver.check(driver.cuEventCreate(&begin_, CU_EVENT_DEFAULT), "make an event");
   driver.check(driver.cuEventCreate(&end_, CU_EVENT_DEFAULT), "make an event");
-  driver.check(driver.cuMemAlloc(&words_, sizeof(Words) * AreaList::kMaxAreas), "allocate memory");
+  reserve_answers(2 * AreaList::kMaxAreas);
 }
 
 DeviceKernels::~DeviceKernels() {
@@ -75,47 +77,61 @@ std::vector<DeviceKernels::Words> DeviceKernels::answers(size_t count) {
   return words;
 }
 
-void DeviceKernels::clear_answers(size_t count) {
+/// Makes room for so many answers. The memory is kept, because an allocation takes longer than what is asked.
+void DeviceKernels::reserve_answers(size_t count) {
+  if (count <= num_words_) return;
+  CUdeviceptr more = 0;
+  driver_.check(driver_.cuMemAlloc(&more, count * sizeof(Words)), "allocate memory");
+  if (words_ != 0) driver_.cuMemFree(words_);
+  words_ = more;
+  num_words_ = count;
+}
+
+/// Enqueues a kernel over the areas, as few launches as they fit into. Its answers about them stand from `first_answer`
+/// on.
+template <typename Area>
+void DeviceKernels::launch_over(CUfunction kernel, std::span<const Area> areas, size_t first_answer) {
+  for (size_t first = 0; first < areas.size(); first += AreaList::kMaxAreas) {
+    AreaList list{};
+    for (const Area& area : areas.subspan(first, std::min<size_t>(areas.size() - first, AreaList::kMaxAreas)))
+      append(list, area);
+    launch(kernel, list.first_piece[list.count], list, words_ + (first_answer + first) * sizeof(Words));
+  }
+}
+
+void DeviceKernels::fill(std::span<const PatternArea> areas) {
+  driver_.check(driver_.cuCtxSynchronize(), "complete its work");
+  if (areas.empty()) return;
+  driver_.check(driver_.cuEventRecord(begin_, nullptr), "mark a time");
+  launch_over(fill_, areas, 0);
+  driver_.check(driver_.cuEventRecord(end_, nullptr), "mark a time");
+  // Streams of others are not ordered behind this one.
+  driver_.check(driver_.cuCtxSynchronize(), "set its memory");
+  time_.add_busy_us(marked_us());
+}
+
+Inspection DeviceKernels::inspect(std::span<const PatternArea> compared, std::span<const Buffer> hashed) {
+  driver_.check(driver_.cuCtxSynchronize(), "complete its work");
+  Inspection found;
+  const size_t count = compared.size() + hashed.size();
+  if (count == 0) return found;
+  reserve_answers(count);
+  driver_.check(driver_.cuEventRecord(begin_, nullptr), "mark a time");
   driver_.check(driver_.cuMemsetD32Async(words_, 0, count * sizeof(Words) / sizeof(uint32_t), nullptr),
                 "set its memory");
-}
-
-/// Runs a kernel over the areas, as few launches as they fit into, and returns its answer about each.
-template <typename... Values>
-std::vector<DeviceKernels::Words> DeviceKernels::ask(CUfunction kernel, std::span<const Buffer> areas,
-                                                     Values... values) {
-  driver_.check(driver_.cuCtxSynchronize(), "complete its work");
-  std::vector<Words> all;
-  while (!areas.empty()) {
-    const auto some = areas.first(std::min<size_t>(areas.size(), AreaList::kMaxAreas));
-    areas = areas.subspan(some.size());
-    const AreaList list = list_of(some);
-    driver_.check(driver_.cuEventRecord(begin_, nullptr), "mark a time");
-    clear_answers(some.size());
-    launch(kernel, list.first_piece[list.count], list, values..., words_);
-    driver_.check(driver_.cuEventRecord(end_, nullptr), "mark a time");
-    const auto words = answers(some.size());
-    time_.add_busy_us(marked_us());
-    all.insert(all.end(), words.begin(), words.end());
-  }
-  return all;
-}
-
-void DeviceKernels::fill(std::span<const Buffer> areas, Pattern pattern) { ask(fill_, areas, repeated(pattern)); }
-
-std::vector<PatternScan> DeviceKernels::scan(std::span<const Buffer> areas, Pattern pattern) {
-  std::vector<PatternScan> scans;
+  launch_over(scan_, compared, 0);
+  launch_over(hash_, hashed, compared.size());
+  driver_.check(driver_.cuEventRecord(end_, nullptr), "mark a time");
+  const std::vector<Words> all = answers(count);
+  time_.add_busy_us(marked_us());
   // Places are answered as complements, so that 0, the least of them, stands for none.
-  for (const auto& [other, num_equal, equal, unused] : ask(scan_, areas, repeated(pattern), pattern.bytes))
-    scans.push_back({other == 0 ? std::nullopt : std::optional(~other), num_equal, num_equal > 0 ? ~equal : 0});
-  return scans;
-}
-
-std::vector<Hash128> DeviceKernels::hash(std::span<const Buffer> areas) {
-  std::vector<Hash128> hashes;
-  const auto sums = ask(hash_, areas);
-  for (size_t i = 0; i < areas.size(); ++i) hashes.push_back({sums[i][0] ^ areas[i].bytes, sums[i][1]});
-  return hashes;
+  for (const auto& [other, num_equal, equal, unused] : std::span(all).first(compared.size()))
+    found.scans.push_back({other == 0 ? std::nullopt : std::optional(~other), num_equal, num_equal > 0 ? ~equal : 0});
+  for (size_t i = 0; i < hashed.size(); ++i) {
+    const Words& sums = all[compared.size() + i];
+    found.hashes.push_back({sums[0] ^ hashed[i].bytes, sums[1]});
+  }
+  return found;
 }
 
 double DeviceKernels::read_us(Buffer area, uint32_t rounds) {

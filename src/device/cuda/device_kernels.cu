@@ -67,10 +67,11 @@ __device__ uint64_t block_sum(uint64_t value, uint64_t* shared) {
 
 extern "C" {
 
-/// `pattern` is repeated to 8 bytes and follows the addresses.
-__global__ void attune_fill(const __grid_constant__ AreaList list, uint64_t pattern, unsigned long long*) {
+/// Answers nothing.
+__global__ void attune_fill(const __grid_constant__ AreaList list, unsigned long long*) {
   for (uint32_t number = blockIdx.x; number < list.first_piece[list.count]; number += gridDim.x) {
     const Piece piece = piece_of(list, number);
+    const uint64_t pattern = list.pattern[piece.area];
     uint8_t* const area = list.data[piece.area] + piece.begin;
     const uint64_t bytes = piece.end - piece.begin, begin = reinterpret_cast<uint64_t>(area);
     const uint64_t head = (16 - begin % 16) % 16 < bytes ? (16 - begin % 16) % 16 : bytes;
@@ -82,13 +83,14 @@ __global__ void attune_fill(const __grid_constant__ AreaList list, uint64_t patt
   }
 }
 
-/// `found`, four words of each area, at first 0: complement of the place of the first byte that differs, number of equal
-/// elements, complement of the index of the first equal element. Elements of `size` bytes begin at the area's begin;
-/// what is left at its end is compared but no element.
-__global__ void attune_scan(const __grid_constant__ AreaList list, uint64_t pattern, uint32_t size,
-                            unsigned long long* found) {
+/// `found`, four words of each area, at first 0: complement of the place of the first byte that differs, number of
+/// equal elements, complement of the index of the first equal element. Elements begin at the area's begin; what is left
+/// at its end is compared but no element.
+__global__ void attune_scan(const __grid_constant__ AreaList list, unsigned long long* found) {
   for (uint32_t number = blockIdx.x; number < list.first_piece[list.count]; number += gridDim.x) {
     const Piece piece = piece_of(list, number);
+    const uint64_t pattern = list.pattern[piece.area];
+    const uint32_t size = list.pattern_bytes[piece.area];
     const uint8_t* const area = list.data[piece.area];
     const uint64_t begin = reinterpret_cast<uint64_t>(area);
     uint64_t other = ~uint64_t{0}, equal = ~uint64_t{0}, count = 0;

@@ -5,10 +5,10 @@
 #include <span>
 #include <vector>
 
-#include "base/hash.h"
 #include "device/buffer.h"
 #include "device/cuda/area_list.h"
 #include "device/cuda/cuda_driver.h"
+#include "device/device_memory.h"
 #include "device/device_time.h"
 
 namespace attune {
@@ -24,10 +24,9 @@ class DeviceKernels {
   DeviceKernels(const DeviceKernels&) = delete;
   DeviceKernels& operator=(const DeviceKernels&) = delete;
 
-  void fill(std::span<const Buffer> areas, Pattern pattern);
-  std::vector<PatternScan> scan(std::span<const Buffer> areas, Pattern pattern);
-  /// Not hash128(), which is one long chain: a sum that all threads of the device compute together.
-  std::vector<Hash128> hash(std::span<const Buffer> areas);
+  void fill(std::span<const PatternArea> areas);
+  /// A hash is not hash128(), which is one long chain: a sum that all threads of the device compute together.
+  Inspection inspect(std::span<const PatternArea> compared, std::span<const Buffer> hashed);
   /// Reads 16-byte vectors of an area `rounds` times; returns its time.
   double read_us(Buffer area, uint32_t rounds);
   /// Cycles of a multiprocessor in a nanosecond, by a kernel of about this length.
@@ -38,11 +37,11 @@ class DeviceKernels {
   using Words = std::array<uint64_t, 4>;
   CUfunction function(const char* name) const;
   template <typename... Values>
-  void launch(CUfunction kernel, uint64_t elements, Values... values);
+  void launch(CUfunction kernel, uint64_t blocks, Values... values);
   std::vector<Words> answers(size_t count);
-  void clear_answers(size_t count);
-  template <typename... Values>
-  std::vector<Words> ask(CUfunction kernel, std::span<const Buffer> areas, Values... values);
+  void reserve_answers(size_t count);
+  template <typename Area>
+  void launch_over(CUfunction kernel, std::span<const Area> areas, size_t first_answer);
 
   double marked_us() const;
 
@@ -52,7 +51,8 @@ class DeviceKernels {
   CUmodule module_ = nullptr;
   CUfunction fill_ = nullptr, scan_ = nullptr, hash_ = nullptr, read_ = nullptr, clock_ = nullptr;
   CUevent begin_ = nullptr, end_ = nullptr;
-  CUdeviceptr words_ = 0;  ///< Words of the areas of one launch.
+  CUdeviceptr words_ = 0;  ///< Answers about the areas of one call.
+  size_t num_words_ = 0;   ///< Answers that there is memory for.
 };
 
 }  // namespace attune

@@ -43,9 +43,9 @@ Buffer FakeMemory::allocate(uint64_t bytes, uint32_t alignment) {
   return {reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(data) | kDeviceBit), bytes};
 }
 
-void FakeMemory::fill_all(std::span<const Buffer> areas, Pattern pattern) {
+void FakeMemory::fill_all(std::span<const PatternArea> areas) {
   if (on_wait_) on_wait_();
-  ReachableMemory::fill_all(areas, pattern);
+  ReachableMemory::fill_all(areas);
 }
 
 void FakeMemory::release(Buffer buffer) noexcept {

@@ -27,7 +27,7 @@ class FakeMemory final : public ReachableMemory {
 
   Buffer allocate(uint64_t bytes, uint32_t alignment) override;
   void release(Buffer buffer) noexcept override;
-  void fill_all(std::span<const Buffer> areas, Pattern pattern) override;
+  void fill_all(std::span<const PatternArea> areas) override;
   std::byte* host_address(void*) noexcept override { return nullptr; }
 
  private:

@@ -10,21 +10,45 @@ namespace attune {
 namespace {
 
 constexpr uint64_t kMinGuardBytes = 1024;
+/// Spare memory that a buffer may have in any case. To fill and scan as much takes 20 µs and less.
+constexpr uint64_t kSpareBytes = 256u << 10;
+
 uint64_t round_up(uint64_t value, uint64_t step) { return (value + step - 1) / step * step; }
+
+/// Data start at a multiple of `alignment`, but not of this.
+uint64_t step_of(uint32_t alignment) { return uint64_t{2} * alignment; }
+
+/// Memory of a new buffer: whole pages, because protection works by page.
+uint64_t needed_bytes(uint64_t bytes, uint32_t alignment, uint64_t guard_bytes) {
+  return in_whole_pages(round_up(guard_bytes, step_of(alignment)) + alignment + bytes + guard_bytes);
+}
 
 }  // namespace
 
 GuardedBuffer::GuardedBuffer(Device& device, uint64_t bytes, uint32_t alignment, uint32_t element_bytes)
     : memory_(&device.memory()), guard_bytes_(std::max<uint64_t>(kMinGuardBytes, kGuardElements * element_bytes)) {
-  const uint64_t step = uint64_t{2} * alignment;
-  const uint64_t before = round_up(guard_bytes_, step) + alignment;
-  // Whole pages, because protection works by page.
-  block_ = OwnBuffer(*memory_, in_whole_pages(before + bytes + guard_bytes_),
+  const uint64_t step = step_of(alignment);
+  block_ = OwnBuffer(*memory_, needed_bytes(bytes, alignment, guard_bytes_),
                      static_cast<uint32_t>(std::max<uint64_t>(step, page_bytes())));
-  area_ = block_.area().part(before, bytes);
-  ATTUNE_CHECK(reinterpret_cast<uintptr_t>(area_.data) % step == alignment, "the device's memory is not aligned to {}",
+  ATTUNE_CHECK(reinterpret_cast<uintptr_t>(block_.data()) % step == 0, "the device's memory is not aligned to {}",
                step);
+  place(bytes, alignment);
   restore_guards();
+}
+
+/// Puts the data as far behind as the band after them allows. All other memory is a band.
+void GuardedBuffer::place(uint64_t bytes, uint32_t alignment) noexcept {
+  const uint64_t step = step_of(alignment);
+  const uint64_t before = (block_.area().bytes - guard_bytes_ - bytes - alignment) / step * step + alignment;
+  area_ = block_.area().part(before, bytes);
+}
+
+bool GuardedBuffer::reshape(uint64_t bytes, uint32_t alignment) noexcept {
+  const uint64_t needed = needed_bytes(bytes, alignment, guard_bytes_), there = block_.area().bytes;
+  const bool fits = there >= needed && there - needed <= std::max(needed, kSpareBytes) &&
+                    reinterpret_cast<uintptr_t>(block_.data()) % step_of(alignment) == 0;
+  if (fits) place(bytes, alignment);
+  return fits;
 }
 
 GuardedBuffer::~GuardedBuffer() {
@@ -40,32 +64,32 @@ Buffer GuardedBuffer::front() const noexcept {
   return block_.area().part(0, static_cast<uint64_t>(before));
 }
 
-Buffer GuardedBuffer::back() const noexcept { return area_.part(area_.bytes, guard_bytes_); }
-
-std::optional<std::string> GuardedBuffer::broken_guard() const {
-  const GuardedBuffer* const buffer = this;
-  return broken_guards({&buffer, 1}).front();
+Buffer GuardedBuffer::back() const noexcept {
+  const uint64_t end = front().bytes + area_.bytes;
+  return block_.area().part(end, block_.area().bytes - end);
 }
 
-std::vector<std::optional<std::string>> GuardedBuffer::broken_guards(std::span<const GuardedBuffer* const> buffers) {
-  if (buffers.empty()) return {};
-  std::vector<Buffer> guards;
-  for (const GuardedBuffer* buffer : buffers) buffer->list_guards(guards);
-  const auto scans = buffers.front()->memory_->scan_all(guards, kNanBytes);
-  std::vector<std::optional<std::string>> places;
-  for (size_t i = 0; i < buffers.size(); ++i) {
-    const auto after = scans[2 * i].first_other, before = scans[2 * i + 1].first_other;
-    std::optional<std::string>& place = places.emplace_back();
-    if (before) place = fmt::format("{} bytes before its start", buffers[i]->front().bytes - *before);
-    if (after) place = fmt::format("{} bytes after its end", *after);
-  }
-  return places;
+std::optional<std::string> GuardedBuffer::broken_guard() const {
+  std::vector<PatternArea> guards;
+  list_guards(guards);
+  return broken_guard(memory_->inspect(guards, {}).scans);
+}
+
+std::optional<std::string> GuardedBuffer::broken_guard(std::span<const PatternScan> guards) const {
+  const auto after = guards[0].first_other, before = guards[1].first_other;
+  if (after) return fmt::format("{} bytes after its end", *after);
+  if (before) return fmt::format("{} bytes before its start", front().bytes - *before);
+  return std::nullopt;
+}
+
+void GuardedBuffer::list_guards(std::vector<PatternArea>& areas) const {
+  areas.insert(areas.end(), {{back(), kNanBytes}, {front(), kNanBytes}});
 }
 
 void GuardedBuffer::restore_guards() {
-  std::vector<Buffer> guards;
+  std::vector<PatternArea> guards;
   list_guards(guards);
-  memory_->fill_all(guards, kNanBytes);
+  memory_->fill_all(guards);
 }
 
 Poison Poison::of(DType dtype) noexcept {

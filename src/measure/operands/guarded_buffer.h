@@ -33,15 +33,22 @@ class GuardedBuffer {
   /// Makes the buffer writable (as it is at first) or not. While it is not, a write to it or its guard bands ends the
   /// process, where the memory has protection.
   Protection set_writable(bool writable) noexcept;
+  /// Becomes a buffer of another size in the same memory, as a new one would be but for a longer band before its start:
+  /// all memory is guarded. Its bands hold no canary yet. Returns false, and stays as it is, if a new one needs more
+  /// memory, or so much less that its bands would cost more than an allocation.
+  bool reshape(uint64_t bytes, uint32_t alignment) noexcept;
 
   /// nullopt, or the place where a guard band was overwritten: `3 bytes after its end`, `4 bytes before its start`.
   std::optional<std::string> broken_guard() const;
   void restore_guards();
-  /// The same for many buffers of one device, which waits once for all.
-  static std::vector<std::optional<std::string>> broken_guards(std::span<const GuardedBuffer* const> buffers);
-  void list_guards(std::vector<Buffer>& areas) const { areas.insert(areas.end(), {back(), front()}); }
+  static constexpr size_t kNumGuards = 2;
+  /// Adds its guard bands, with the canary that they hold.
+  void list_guards(std::vector<PatternArea>& areas) const;
+  /// What broken_guard() returns, by the scans of what list_guards() added.
+  std::optional<std::string> broken_guard(std::span<const PatternScan> guards) const;
 
  private:
+  void place(uint64_t bytes, uint32_t alignment) noexcept;
   Buffer front() const noexcept;
   Buffer back() const noexcept;
 

@@ -47,6 +47,47 @@ TEST(GuardedBuffer, AllowsEveryByteOfItsOwn) {
   EXPECT_EQ(buffer.broken_guard(), std::nullopt);
 }
 
+TEST(GuardedBuffer, OfAnotherSizeIsGuardedRightBehindItAndInAllMemoryBeforeIt) {
+  FakeDevice device;
+  GuardedBuffer buffer(device, 5000, 64, 8);
+  const uint64_t allocated = device.memory().allocated_bytes();
+  for (const uint64_t bytes : {uint64_t{100}, uint64_t{5001}, uint64_t{1}, uint64_t{5000}}) {
+    for (const uint32_t alignment : {16u, 256u, 64u}) {
+      ASSERT_TRUE(buffer.reshape(bytes, alignment));
+      buffer.restore_guards();
+      EXPECT_EQ(buffer.bytes(), bytes);
+      const auto address = reinterpret_cast<uintptr_t>(buffer.data());
+      EXPECT_EQ(address % (2 * alignment), alignment);
+      device.memory().fill(buffer.area(), {0x3c, 1});
+      EXPECT_EQ(buffer.broken_guard(), std::nullopt);
+      std::vector<PatternArea> guards;
+      buffer.list_guards(guards);
+      const uint64_t front = guards[1].area.bytes, back = guards[0].area.bytes;
+      EXPECT_EQ(front + bytes + back, allocated);
+      EXPECT_GE(back, 1024u);
+      EXPECT_LT(back, 1024u + 2 * alignment) << "what follows may be nobody's, so that a write there is a fault";
+      const auto size = static_cast<std::ptrdiff_t>(bytes), begin = -static_cast<std::ptrdiff_t>(front);
+      for (const std::ptrdiff_t at : {begin, std::ptrdiff_t{-1}, size, size + static_cast<std::ptrdiff_t>(back) - 1}) {
+        FakeMemory::reach(buffer.data())[at] ^= std::byte{0x10};
+        EXPECT_EQ(buffer.broken_guard(), at < 0 ? fmt::format("{} bytes before its start", -at)
+                                                : fmt::format("{} bytes after its end", at - size));
+        buffer.restore_guards();
+      }
+    }
+  }
+  EXPECT_EQ(device.memory().allocated_bytes(), allocated);
+}
+
+TEST(GuardedBuffer, KeepsItsMemoryForAnotherSizeOnlyWhereItsBandsCostLess) {
+  FakeDevice device;
+  GuardedBuffer buffer(device, 1 << 20, 64, 8);
+  EXPECT_FALSE(buffer.reshape((1 << 20) + 8192, 64)) << "too large";
+  EXPECT_FALSE(buffer.reshape(1 << 18, 64)) << "less than half, and more than 256 KiB to spare";
+  EXPECT_EQ(buffer.bytes(), 1u << 20) << "as it was";
+  EXPECT_EQ(buffer.broken_guard(), std::nullopt);
+  EXPECT_TRUE(buffer.reshape(1 << 19, 64)) << "half";
+}
+
 TEST(GuardedBuffer, GivesItsMemoryBackOnce) {
   FakeDevice device;
   {

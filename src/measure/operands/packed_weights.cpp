@@ -95,15 +95,19 @@ void PackedWeights::prepare_check(ReferenceCache& references) {
 }
 
 void PackedWeights::use_checked(Distribution distribution, std::span<void*> operands) const noexcept {
-  place(checked_[static_cast<size_t>(distribution)]->buffer.data(), operands);
+  place(checked(distribution).data(), operands);
 }
 
-std::string PackedWeights::corruption(Distribution distribution) const {
+const GuardedBuffer& PackedWeights::checked(Distribution distribution) const noexcept {
+  return checked_[static_cast<size_t>(distribution)]->buffer;
+}
+
+std::string PackedWeights::corruption(Distribution distribution, std::span<const PatternScan> guards,
+                                      const Hash128& hash) const {
   const CheckedCopy& checked = *checked_[static_cast<size_t>(distribution)];
-  if (const auto where = checked.buffer.broken_guard())
+  if (const auto where = checked.buffer.broken_guard(guards))
     return fmt::format("wrote outside the packed weights ({}): {}", packing_.layout.name, *where);
-  if (memory_.hash(checked.buffer.area()) != checked.hash)
-    return fmt::format("changed the packed weights ({})", packing_.layout.name);
+  if (hash != checked.hash) return fmt::format("changed the packed weights ({})", packing_.layout.name);
   return {};
 }
 

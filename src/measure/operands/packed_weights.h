@@ -48,8 +48,11 @@ class PackedWeights {
   /// Like ReferenceCache::begin_run() and end_run(), but for the weights between guard bands. No copy is ever writable.
   void begin_run(Distribution distribution) noexcept { set_checked_writable(distribution, true); }
   void end_run(Distribution distribution) noexcept { set_checked_writable(distribution, false); }
-  /// Damage that a candidate did to them, as a clause such as `changed …`; empty if none.
-  std::string corruption(Distribution distribution) const;
+  /// Those of the check, between their guard bands. Requires: prepare_check() was called.
+  const GuardedBuffer& checked(Distribution distribution) const noexcept;
+  /// Damage that a candidate did to them, by the scans of their guard bands and the hash of their bytes, as a clause
+  /// such as `changed …`; empty if none.
+  std::string corruption(Distribution distribution, std::span<const PatternScan> guards, const Hash128& hash) const;
   /// Packs them again after a candidate damaged them.
   void repack(Distribution distribution, ReferenceCache& references);
 

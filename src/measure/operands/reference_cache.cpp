@@ -200,9 +200,9 @@ void ReferenceCache::fill_on_device(Distribution distribution, TestData& data) {
 }
 
 void ReferenceCache::restore_guards(const TestData& data) const {
-  std::vector<Buffer> guards;
+  std::vector<PatternArea> guards;
   for (const GuardedBuffer& input : data.inputs) input.list_guards(guards);
-  device_.memory().fill_all(guards, kNanBytes);
+  device_.memory().fill_all(guards);
 }
 
 void ReferenceCache::fill(Distribution distribution, TestData& data, HostInputs& inputs) const {

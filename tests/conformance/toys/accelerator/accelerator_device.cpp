@@ -286,26 +286,19 @@ std::span<std::byte> Accelerator::bytes_of(Buffer area) {
 }
 
 // The storage of an allocation is aligned for any number, so a pattern that follows its addresses follows the device's.
-void Accelerator::fill_all(std::span<const Buffer> areas, Pattern pattern) {
+void Accelerator::fill_all(std::span<const PatternArea> areas) {
   const std::lock_guard lock(memory_.mutex);
   drain();
-  for (const Buffer& area : areas) fill_pattern(bytes_of(area), pattern);
+  for (const auto& [area, pattern] : areas) fill_pattern(bytes_of(area), pattern);
 }
 
-std::vector<PatternScan> Accelerator::scan_all(std::span<const Buffer> areas, Pattern pattern) {
+Inspection Accelerator::inspect(std::span<const PatternArea> compared, std::span<const Buffer> hashed) {
   const std::lock_guard lock(memory_.mutex);
   drain();
-  std::vector<PatternScan> scans;
-  for (const Buffer& area : areas) scans.push_back(scan_pattern(bytes_of(area), pattern));
-  return scans;
-}
-
-std::vector<Hash128> Accelerator::hash_all(std::span<const Buffer> areas) {
-  const std::lock_guard lock(memory_.mutex);
-  drain();
-  std::vector<Hash128> hashes;
-  for (const Buffer& area : areas) hashes.push_back(hash128(std::span<const std::byte>(bytes_of(area))));
-  return hashes;
+  Inspection found;
+  for (const auto& [area, pattern] : compared) found.scans.push_back(scan_pattern(bytes_of(area), pattern));
+  for (const Buffer& area : hashed) found.hashes.push_back(hash128(std::span<const std::byte>(bytes_of(area))));
+  return found;
 }
 
 namespace {
