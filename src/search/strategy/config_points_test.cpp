@@ -17,17 +17,17 @@ using testing::FloatEq;
 
 Value text(const char* words) { return std::string(words); }
 
-const Problem kProblem = Problem::parse("gemm_a16w16 m=232 n=4608 k=2048 dtype=bf16");
+const Problem kTiledProblem = Problem::parse("gemm_a16w16 m=232 n=4608 k=2048 dtype=bf16");
 
-DeviceInfo device_with(int64_t num_units) {
+DeviceInfo device_of_units(int64_t num_units) {
   DeviceInfo device;
   device.num_units = num_units;
   return device;
 }
 
-ConfigPoints points_of(const SearchSpace& space) { return {space, kProblem, device_with(132)}; }
+ConfigPoints points_of(const SearchSpace& space) { return {space, kTiledProblem, device_of_units(132)}; }
 
-std::string refusal_of(const SearchSpace& space) {
+std::string refusal_of_points(const SearchSpace& space) {
   try {
     points_of(space);
     return "";
@@ -105,7 +105,7 @@ TEST(ConfigPoints, AFeatureIsALogarithmBetweenTheLeastAndTheMostOfTheSpace) {
   EXPECT_THAT(points.at(2)[4], FloatEq(static_cast<float>(1 / std::log2(5)))) << "128 of 64 to 320";
   EXPECT_EQ(coordinate_distance(points.at(3)[4], points.at(0)[4]), 1) << "nobody knows the size of tile 700";
 
-  const ConfigPoints few(space, kProblem, device_with(64));
+  const ConfigPoints few(space, kTiledProblem, device_of_units(64));
   EXPECT_THAT((std::vector{few.at(0)[3], few.at(1)[3]}), ElementsAre(1, 0)) << "two waves of 64 units, and one";
 }
 
@@ -113,7 +113,7 @@ TEST(ConfigPoints, AFeatureThatIsNoPositiveNumberIsNamed) {
   for (const char* expression : {"bm - 16", "0.5 + bm", "'text'", "bm / (bm - 16)"}) {
     const auto space = SearchSpace::product({{.name = "bm", .values = {int64_t{16}, int64_t{32}}}}, {})
                            .with_features({}, {{"odd", expression}});
-    EXPECT_THAT(refusal_of(space), testing::HasSubstr("feature 'odd'")) << expression;
+    EXPECT_THAT(refusal_of_points(space), testing::HasSubstr("feature 'odd'")) << expression;
   }
 }
 
