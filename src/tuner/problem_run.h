@@ -80,6 +80,7 @@ class ProblemRun {
   /// Entrants that the contest has asked for.
   struct Joining {
     size_t max_count = 0, joined = 0;
+    size_t num_due = 0;  // candidates to ask for before anything is told of the one that is tried
   };
 
   void open();
@@ -99,7 +100,9 @@ class ProblemRun {
   void note_time(TimeUse before);
   void fulfil(const Want& want);
   std::vector<std::vector<std::string>> compile_ahead(std::span<const Candidate> candidates);
-  bool ask_more(size_t max_count);
+  void ask(size_t count);
+  void ask_due();
+  bool has_next();
   void admit_untuned();
   EntrantFacts* set_baseline(std::span<const Candidate> candidates);
   void admit_more();
