@@ -144,7 +144,8 @@ TEST(BlockingCalls, AbortTheRequestWhenTheWorkBesideItFails) {
   EXPECT_EQ(executor.num_aborts, 1);
   EXPECT_FALSE(executor.is_outstanding());
   EXPECT_FALSE(executor.waiting) << "what the tick refers to may be gone";
-  EXPECT_THROW(admit(executor, {7, 4, {}}, [] { return true; }, failing), Error);
+  const auto stop = [] { return true; };
+  EXPECT_THROW(admit(executor, {7, 4, {}}, stop, failing), Error);
   EXPECT_EQ(executor.num_aborts, 2) << "the tick's is enough";
   EXPECT_FALSE(executor.is_outstanding());
 }

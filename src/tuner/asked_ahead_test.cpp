@@ -67,7 +67,8 @@ class AskedAhead : public testing::Test {
     };
     TestClock clock;
     SilentObserver observer;
-    const auto result = Tuner(executor, *journal_, options_, clock, &kernels).run({{.problem = problem_}}, observer, {});
+    const auto result =
+        Tuner(executor, *journal_, options_, clock, &kernels).run({{.problem = problem_}}, observer, {});
     EXPECT_TRUE(result.front().decision) << result.front().reason;
   }
   /// Has all kernels compiled by a run of which nothing else is kept, so that none is waited for later.

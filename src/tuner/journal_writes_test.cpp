@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// When a run writes its journal: each write waits for the disk, and the device for it.
+// When a run writes its journal: each write waits for the disk, and the device for those that are not made beside an
+// admission.
 #include <gtest/gtest.h>
 
 #include <atomic>

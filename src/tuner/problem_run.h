@@ -166,8 +166,8 @@ class ProblemRun {
   CandidateHistory history_;
   RaceTimes race_times_;
   std::set<std::string> tried_;
-  // Records of admissions, until something else is written or waited for, at the latest to the end of a step: each
-  // write waits for the disk, and the device for it.
+  // Records of admissions and the announcement of the next one, until it is being admitted, or something else is
+  // written or waited for; at the latest to the end of a step. Each write waits for the disk.
   std::vector<Entry> put_off_;
   Slot baseline_ = 0;
   uint64_t num_admission_launches_ = 0;
