@@ -57,6 +57,8 @@ enum class Stage : uint8_t { verify, screen, final };
 std::string_view name(Stage stage) noexcept;
 std::optional<Stage> parse_stage(std::string_view text) noexcept;
 
+/// Says that a candidate was begun. Written while its worker loads it, before anything else of it; without a Record of
+/// the candidate behind it, it is the trace of a death of the program or the machine.
 struct Started {
   Problem problem;
   std::string device;

@@ -22,16 +22,54 @@ class TickingCall {
   Executor& executor_;
 };
 
+/// Takes the answer to a request that was begun.
+class Waiting {
+ public:
+  Waiting(Executor& executor, const Tick& tick) : executor_(executor), tick_(tick) {}
+
+  void abort() {
+    if (!std::exchange(aborted_, true)) executor_.abort();
+  }
+  std::optional<Answer> look() {
+    if (tick_ && tick_()) abort();
+    return executor_.take();
+  }
+  Answer wait() {
+    for (;;) {
+      if (auto answer = look()) return *std::move(answer);
+      pollfd entry{executor_.descriptor(), POLLIN, 0};
+      ::poll(&entry, 1, kTickMs);
+    }
+  }
+
+ private:
+  Executor& executor_;
+  const Tick& tick_;
+  bool aborted_ = false;
+};
+
 template <typename Wanted>
-Wanted wait_for_answer(Executor& executor, Request request, const Tick& tick) {
+Wanted wait_for_answer(Executor& executor, Request request, const Tick& tick,
+                       const std::function<void()>& beside = {}) {
   const TickingCall ticking(executor, tick);
   executor.begin(std::move(request));
-  for (bool aborted = false;;) {
-    if (tick && tick() && !std::exchange(aborted, true)) executor.abort();
-    if (auto answer = executor.take()) return std::get<Wanted>(*std::move(answer));
-    pollfd entry{executor.descriptor(), POLLIN, 0};
-    ::poll(&entry, 1, kTickMs);
+  Waiting waiting(executor, tick);
+  std::optional<Answer> answer;
+  if (beside) {
+    // The first look sends the request to the worker. Where there is none, it would do the request itself.
+    if (executor.descriptor() >= 0) answer = waiting.look();
+    try {
+      beside();
+    } catch (...) {
+      if (!answer) {
+        waiting.abort();
+        waiting.wait();
+      }
+      throw;
+    }
   }
+  if (!answer) answer = waiting.wait();
+  return std::get<Wanted>(*std::move(answer));
 }
 
 }  // namespace
@@ -39,8 +77,8 @@ Wanted wait_for_answer(Executor& executor, Request request, const Tick& tick) {
 OpenAnswer open(Executor& executor, request::Open request, const Tick& tick) {
   return wait_for_answer<OpenAnswer>(executor, std::move(request), tick);
 }
-AdmitAnswer admit(Executor& executor, request::Admit request, const Tick& tick) {
-  return wait_for_answer<AdmitAnswer>(executor, std::move(request), tick);
+AdmitAnswer admit(Executor& executor, request::Admit request, const Tick& tick, const std::function<void()>& beside) {
+  return wait_for_answer<AdmitAnswer>(executor, std::move(request), tick, beside);
 }
 SampleAnswer sample(Executor& executor, request::Sample request, const Tick& tick) {
   return wait_for_answer<SampleAnswer>(executor, std::move(request), tick);

@@ -5,6 +5,7 @@
 
 #include <chrono>
 
+#include "base/error.h"
 #include "testing/poll_loop.h"
 
 namespace attune {
@@ -15,7 +16,7 @@ class ManualExecutor final : public Executor {
  public:
   const DeviceInfo& device() const override { return device_; }
   void begin(Request request) override { request_ = std::move(request); }
-  int descriptor() const override { return pipe_.descriptor(); }
+  int descriptor() const override { return is_in_this_process ? -1 : pipe_.descriptor(); }
   std::optional<Answer> take() override {
     ++num_takes;
     if (!answer_) return std::nullopt;
@@ -35,6 +36,9 @@ class ManualExecutor final : public Executor {
     pipe_.put();
   }
 
+  bool is_outstanding() const { return request_.has_value(); }
+
+  bool is_in_this_process = false;
   int num_takes = 0, num_aborts = 0;
   Tick waiting;  ///< The tick that it calls while it waits for a worker.
 
@@ -96,6 +100,54 @@ TEST(BlockingCalls, AbortOnceWhenTheTickAsksForIt) {
   EXPECT_TRUE(sampled.interrupted && sampled.is_cancelled);
   EXPECT_EQ(recycle(executor, stop).epoch, 3u);
   EXPECT_EQ(executor.num_aborts, 3);
+}
+
+TEST(BlockingCalls, LetTheirCallerWorkBesideTheRequest) {
+  ManualExecutor executor;
+  int num_calls = 0;
+  const AdmitAnswer answer = admit(executor, {7, 4, {}}, {}, [&] {
+    ++num_calls;
+    EXPECT_TRUE(executor.is_outstanding());
+    EXPECT_EQ(executor.num_takes, 1) << "which sends it to a worker";
+    executor.finish(AdmitAnswer{.slot = 4, .batch = 5});
+  });
+  EXPECT_EQ(answer.batch, 5u);
+  EXPECT_EQ(num_calls, 1);
+}
+
+TEST(BlockingCalls, WorkBesideARequestThatIsAnsweredAtOnce) {
+  ManualExecutor executor;
+  int num_calls = 0;
+  const auto answer_at_once = [&] {
+    if (num_calls == 0 && executor.num_takes == 0) executor.finish(AdmitAnswer{.slot = 4, .batch = 5});
+    return false;
+  };
+  EXPECT_EQ(admit(executor, {7, 4, {}}, answer_at_once, [&] { ++num_calls; }).batch, 5u);
+  EXPECT_EQ(num_calls, 1);
+}
+
+TEST(BlockingCalls, WorkBeforeARequestThatIsDoneInThisProcess) {
+  ManualExecutor executor;
+  executor.is_in_this_process = true;
+  const AdmitAnswer answer = admit(executor, {7, 4, {}}, {}, [&] {
+    EXPECT_TRUE(executor.is_outstanding());
+    EXPECT_EQ(executor.num_takes, 0) << "it would do the request";
+    executor.finish(AdmitAnswer{.slot = 4, .batch = 5});
+  });
+  EXPECT_EQ(answer.batch, 5u);
+}
+
+TEST(BlockingCalls, AbortTheRequestWhenTheWorkBesideItFails) {
+  const auto failing = [] { fail(ErrorCode::io, "planted"); };
+  ManualExecutor executor;
+  EXPECT_THROW(admit(executor, {7, 4, {}}, {}, failing), Error);
+  EXPECT_EQ(executor.num_aborts, 1);
+  EXPECT_FALSE(executor.is_outstanding());
+  EXPECT_FALSE(executor.waiting) << "what the tick refers to may be gone";
+  const auto stop = [] { return true; };
+  EXPECT_THROW(admit(executor, {7, 4, {}}, stop, failing), Error);
+  EXPECT_EQ(executor.num_aborts, 2) << "the tick's is enough";
+  EXPECT_FALSE(executor.is_outstanding());
 }
 
 TEST(AnExecutor, IsWaitedForBesideOtherThingsInOnePoll) {

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <optional>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/clock.h"
 #include "measure/forwarding_executor.h"
+#include "testing/pipe.h"
 #include "tuner/tune_observer.h"
 
 namespace attune {
@@ -25,6 +29,31 @@ class SetClock final : public Clock {
   double now_s() override { return at_s; }
   void sleep_s(double seconds) override { at_s += seconds; }
   double at_s = 100;
+};
+
+/// Does a request at the second look for its answer, as if a worker took a moment.
+class WithholdingExecutor : public ForwardingExecutor {
+ public:
+  explicit WithholdingExecutor(Executor& inner) : ForwardingExecutor(inner) { always_.put(); }
+
+  int descriptor() const override { return always_.descriptor(); }
+  void begin(Request request) override {
+    is_admission_ = std::holds_alternative<request::Admit>(request);
+    ForwardingExecutor::begin(std::move(request));
+    is_outstanding_ = is_withheld_ = true;
+  }
+  std::optional<Answer> take() override {
+    if (std::exchange(is_withheld_, false)) return std::nullopt;
+    auto answer = ForwardingExecutor::take();
+    if (answer) is_outstanding_ = false;
+    return answer;
+  }
+  bool is_outstanding() const { return is_outstanding_; }
+  bool is_admitting() const { return is_outstanding_ && is_admission_; }
+
+ private:
+  Pipe always_;  ///< Readable.
+  bool is_admission_ = false, is_outstanding_ = false, is_withheld_ = false;
 };
 
 /// Remembers the problems in the order in which they finish.

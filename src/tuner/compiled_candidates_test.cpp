@@ -193,7 +193,7 @@ TEST_F(TunerOfCompiledCandidates, AreAskedForAheadAsFarAsTheOptionsSay) {
   EXPECT_EQ(max_ahead_, 4u) << "a batch is compiled before it is measured";
   options_.compiles_beside_measuring = true;
   options_.asked_ahead = 2;
-  run(times_us(5), [](const Config& config) { return ": " + config.key() + "; : >out"; });
+  run(times_us(8), [](const Config& config) { return ": " + config.key() + "; : >out"; });
   EXPECT_EQ(max_ahead_, 3u) << "the one that is tried, and two ahead of it";
 }
 
@@ -210,7 +210,7 @@ TEST_F(TunerOfCompiledCandidates, GetTheSameDecisionWhateverOrderCompilersEndIn)
   options_.asked_ahead = 3;
   options_.strategy = {.name = "local", .seed = 7, .max_trials = 6};
   const auto script = [&](const Config& config) {
-    return fmt::format("[ -e {} ] && sleep 0.004; : >out", marked(config.key()));
+    return fmt::format("[ -e {} ] && sleep 0.03; : >out", marked(config.key()));
   };
   std::vector<Run> runs;
   for (const Names& slow : {Names{"us=90", "us=55"}, Names{"us=75", "us=80"}}) {

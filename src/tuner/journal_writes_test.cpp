@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// When a run writes its journal: each write waits for the disk, and the device for it.
+// When a run writes its journal: each write waits for the disk, and the device for those that are not made beside an
+// admission.
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -22,6 +24,7 @@ class WatchedJournal final : public Journal {
  public:
   void append(std::span<const Entry> entries) override {
     writes.emplace_back(entries.begin(), entries.end());
+    if (on_write) on_write();
     inner_->append(entries);
   }
   int64_t begin_run(const RunBegin& run) override { return inner_->begin_run(run); }
@@ -44,18 +47,19 @@ class WatchedJournal final : public Journal {
   void compact() override { inner_->compact(); }
 
   std::vector<std::vector<Entry>> writes;
+  std::function<void()> on_write;
 
  private:
   std::unique_ptr<Journal> inner_ = open_memory_journal();
 };
 
 /// Is lost in an admission.
-class LosableExecutor final : public ForwardingExecutor {
+class LosableExecutor final : public WithholdingExecutor {
  public:
-  using ForwardingExecutor::ForwardingExecutor;
+  using WithholdingExecutor::WithholdingExecutor;
   void begin(Request request) override {
     if (std::holds_alternative<request::Admit>(request) && left-- == 0) fail(ErrorCode::device, "planted loss");
-    ForwardingExecutor::begin(std::move(request));
+    WithholdingExecutor::begin(std::move(request));
   }
 
   int left = -1;
@@ -106,6 +110,26 @@ TEST_F(JournalWrites, WhatACandidateGaveIsWrittenWithTheAnnouncementOfTheNext) {
   }
   EXPECT_GT(num_together, 10u);
   EXPECT_LT(num_alone, num_together) << "at the end of a batch";
+}
+
+TEST_F(JournalWrites, CandidatesAreAnnouncedWhileTheyAreAdmitted) {
+  size_t num_announced = 0;
+  journal_.on_write = [&] {
+    if (started(journal_.writes.back().back()).empty()) return;
+    EXPECT_TRUE(executor_.is_admitting()) << started(journal_.writes.back().back());
+    ++num_announced;
+  };
+  run();
+  EXPECT_GT(num_announced, 10u);
+}
+
+TEST_F(JournalWrites, ThatFailBesideAnAdmissionEndItAndTheRun) {
+  journal_.on_write = [&] {
+    if (executor_.is_admitting() && journal_.writes.size() == 3) fail(ErrorCode::io, "planted full disk");
+  };
+  EXPECT_THROW(run(), Error);
+  EXPECT_FALSE(started(journal_.writes.back().back()).empty());
+  EXPECT_FALSE(executor_.is_outstanding());
 }
 
 TEST_F(JournalWrites, WhatWasPutOffIsWrittenWhenTheDeviceIsLost) {

@@ -33,15 +33,28 @@ std::vector<std::vector<std::string>> ProblemRun::compile_ahead(std::span<const 
   return std::vector<std::vector<std::string>>(candidates.size());
 }
 
-/// Asks for candidates when none waits, or for those ahead of the next one. They are tried in the order of asking,
-/// whatever order their kernels are compiled in. False: none waits.
-bool ProblemRun::ask_more(size_t max_count) {
-  const size_t wanted = asked_ahead_ > 0 ? asked_ahead_ + 1 : asked_.empty() ? max_count : 0;
-  if (asked_.size() < wanted) {
-    auto asked = source_->ask(wanted - asked_.size());
-    auto recipes = compile_ahead(asked);
-    for (size_t i = 0; i < asked.size(); ++i) asked_.push_back({std::move(asked[i]), std::move(recipes[i])});
-  }
+/// Asks for candidates. They are tried in the order of asking, whatever order their kernels are compiled in.
+void ProblemRun::ask(size_t count) {
+  auto asked = source_->ask(count);
+  auto recipes = compile_ahead(asked);
+  for (size_t i = 0; i < asked.size(); ++i) asked_.push_back({std::move(asked[i]), std::move(recipes[i])});
+}
+
+/// Asks for those that are due ahead of the candidate that is tried: while a worker admits it, and always before the
+/// strategies are told of it, so that their questions do not depend on whether it needs a worker.
+void ProblemRun::ask_due() {
+  if (!joining_) return;
+  if (const size_t count = std::exchange(joining_->num_due, 0); count > 0) ask(count);
+}
+
+/// Whether a candidate waits to be tried, with those that are due ahead of it noted. Asks if none does.
+bool ProblemRun::has_next() {
+  const size_t wanted = asked_ahead_ > 0 ? asked_ahead_ + 1 : joining_->max_count - joining_->joined;
+  joining_->num_due = 0;
+  if (asked_.empty())
+    ask(wanted);
+  else if (asked_ahead_ > 0 && asked_.size() < wanted)
+    joining_->num_due = wanted - asked_.size();
   return !asked_.empty();
 }
 
@@ -68,7 +81,14 @@ void ProblemRun::await_compilers() {
 }
 
 AdmitAnswer ProblemRun::verify(const Candidate& candidate, Slot slot, Kernels::BuildResult built, bool known) {
-  if (!built.outcome.ok()) return {.slot = slot, .verified = std::move(built.outcome)};
+  if (!built.outcome.ok()) {
+    ask_due();
+    return {.slot = slot, .verified = std::move(built.outcome)};
+  }
+  const auto beside = [this] {
+    append({});
+    ask_due();
+  };
   const double began_s = context_.clock.now_s();
   const Milliseconds load(deadlines().load_ms);
   AdmitAnswer admitted = attune::admit(context_.executor,
@@ -81,7 +101,7 @@ AdmitAnswer ProblemRun::verify(const Candidate& candidate, Slot slot, Kernels::B
                                          .limits = {load, run_limit(1)},
                                          .must_meet = must_meet(candidate),
                                          .output = {}}},
-                                       context_.tick);
+                                       context_.tick, beside);
   if (!known) forecast_.admitted(context_.clock.now_s() - began_s);
   return admitted;
 }
@@ -98,11 +118,13 @@ EntrantFacts* ProblemRun::admit(const Candidate& candidate, bool keep) {
   Kernels::BuildResult built = std::move(build({&candidate, 1}).front());
   const auto* known = built.outcome.ok() ? history_.find(candidate, identities(built.binaries)) : nullptr;
   if (known && !known->verified.ok()) {
+    ask_due();
     note_failure(candidate, known->verified);
     return nullptr;
   }
   if (known && known->screened) race_times_.add(candidate, known->median_us, known->workspace_bytes);
   if (known && known->dropped && !keep) {
+    ask_due();
     source_->tell(candidate, known->trial());
     return nullptr;
   }
@@ -114,9 +136,8 @@ EntrantFacts* ProblemRun::admit_built(const Candidate& candidate, Kernels::Build
                                       const CandidateHistory::Result* known) {
   const Slot slot = context_.next_slot++;
   if (!known) {
-    const Entry started = Started{item_.problem, context_.executor.device().key(), candidate,
-                                  *source_->versions_of(candidate.solver), context_.executor.device().fingerprint()};
-    append({&started, 1});
+    put_off_.emplace_back(Started{item_.problem, context_.executor.device().key(), candidate,
+                                  *source_->versions_of(candidate.solver), context_.executor.device().fingerprint()});
   }
   auto binaries = identities(built.binaries);
   auto metadata = compiler_reports(built.binaries);
@@ -218,14 +239,16 @@ void ProblemRun::admit_untuned() {
 /// on with it, so that what is done does not depend on when compilers end.
 void ProblemRun::admit_more() {
   const auto is_asking = [this] { return asking_ == Asking::yes || asking_ == Asking::idle; };
-  auto& [max_count, num_joined] = *joining_;
-  while (is_asking() && num_joined < max_count && ask_more(max_count - num_joined)) {
+  size_t& num_joined = joining_->joined;
+  while (is_asking() && num_joined < joining_->max_count && has_next()) {
     if (context_.must_stop()) return;
     const Candidate candidate = asked_.front().candidate;
     const bool is_new = !tried_.contains(candidate.name());
     if (is_new && !fits(until_decision_s(candidate))) stop_asking();
     if (!is_asking()) break;
-    if (is_new && awaits_kernels(asked_.front().recipes)) return;
+    const bool is_waiting = is_new && awaits_kernels(asked_.front().recipes);
+    if (!is_new || is_waiting) ask_due();
+    if (is_waiting) return;
     asked_.pop_front();
     if (!is_new) continue;
     tell_progress();

@@ -197,7 +197,8 @@ void ProblemRun::open() {
     std::vector<std::string> recipes;
     for (const auto& own : compile_ahead(source_->untuned())) recipes.insert(recipes.end(), own.begin(), own.end());
     awaits_kernels(std::move(recipes));
-    ask_more(0);  // What a search begins with needs no results, and is compiled by the time that this problem races.
+    // What a search begins with needs no results, and is compiled by the time that this problem races.
+    ask(asked_ahead_ + 1);
   }
 }
 

@@ -80,6 +80,7 @@ class ProblemRun {
   /// Entrants that the contest has asked for.
   struct Joining {
     size_t max_count = 0, joined = 0;
+    size_t num_due = 0;  // candidates to ask for before anything is told of the one that is tried
   };
 
   void open();
@@ -99,7 +100,9 @@ class ProblemRun {
   void note_time(TimeUse before);
   void fulfil(const Want& want);
   std::vector<std::vector<std::string>> compile_ahead(std::span<const Candidate> candidates);
-  bool ask_more(size_t max_count);
+  void ask(size_t count);
+  void ask_due();
+  bool has_next();
   void admit_untuned();
   EntrantFacts* set_baseline(std::span<const Candidate> candidates);
   void admit_more();
@@ -163,8 +166,8 @@ class ProblemRun {
   CandidateHistory history_;
   RaceTimes race_times_;
   std::set<std::string> tried_;
-  // Records of admissions, until something else is written or waited for, at the latest to the end of a step: each
-  // write waits for the disk, and the device for it.
+  // Records of admissions and the announcement of the next one, until it is being admitted, or something else is
+  // written or waited for; at the latest to the end of a step. Each write waits for the disk.
   std::vector<Entry> put_off_;
   Slot baseline_ = 0;
   uint64_t num_admission_launches_ = 0;
