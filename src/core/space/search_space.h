@@ -50,6 +50,8 @@ struct Meaning {
 /// that has no value for a config, the config lacks the feature.
 struct Feature {
   std::string name, expression;
+  /// It is an estimate of the time, in any unit: a search by a model begins where it is shortest.
+  bool is_estimate = false;
   bool operator==(const Feature&) const = default;
 };
 

@@ -101,7 +101,8 @@ SearchSpace with_features_of(const Json& document, const SearchSpace& space) {
   std::vector<Feature> features;
   for (const Json& one : document.value("meanings", Json::array())) meanings.push_back(meaning_from_json(one));
   for (const Json& one : document.value("features", Json::array()))
-    features.push_back({one.at("name").get<std::string>(), one.at("expression").get<std::string>()});
+    features.push_back(
+        {one.at("name").get<std::string>(), one.at("expression").get<std::string>(), one.value("is_estimate", false)});
   return space.with_features(std::move(meanings), std::move(features));
 }
 
@@ -122,8 +123,10 @@ std::string SearchSpace::to_json() const {
     document["rules"].push_back({{"id", rule.id}, {"expression", rule.expression}, {"reason", rule.reason}});
   }
   for (const Meaning& meaning : meanings_) document["meanings"].push_back(meaning_to_json(meaning));
-  for (const Feature& feature : features_)
+  for (const Feature& feature : features_) {
     document["features"].push_back({{"name", feature.name}, {"expression", feature.expression}});
+    if (feature.is_estimate) document["features"].back()["is_estimate"] = true;
+  }
   return document.dump();
 }
 

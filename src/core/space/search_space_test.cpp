@@ -178,7 +178,7 @@ TEST(SearchSpace, SurvivesARoundTripThroughJson) {
 
 TEST(SearchSpace, FeaturesSurviveCopiesAndJson) {
   const std::vector<Meaning> meanings = {{"bm", "rows", {{int64_t{16}, 64}, {std::string("auto"), INT64_MIN}}}};
-  const std::vector<Feature> features = {{"work", "bm.rows * problem.k"}};
+  const std::vector<Feature> features = {{"work", "bm.rows * problem.k"}, {"time", "bm.rows", true}};
   for (const SearchSpace& plain : {conditional(), SearchSpace::listed({Config::parse("algo=7"), Config()})}) {
     const SearchSpace space = plain.with_features(meanings, features);
     EXPECT_NE(space, plain);

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <limits>
+#include <set>
 
 #include "base/error.h"
 
@@ -141,6 +142,34 @@ std::optional<double> ConfigPoints::logarithm(const LogFeature& feature, const C
     error.add_context("feature '" + feature.feature->name + "'");
     throw;
   }
+}
+
+std::vector<ConfigPoints::Group> ConfigPoints::groups_by_estimate(const Domain& domain) const {
+  const auto estimate = std::ranges::find_if(features_, [](const LogFeature& one) { return one.feature->is_estimate; });
+  if (estimate == features_.end() || !domain.is_enumerated()) return {};
+  std::set<size_t> read;
+  for (const std::string& name : estimate->expression.names()) {
+    if (const auto found = sources_.find(name); found != sources_.end()) read.insert(found->second.position);
+  }
+  std::map<Codes, size_t> known;
+  std::vector<Group> groups;
+  Codes key;
+  for (uint64_t position = 0; position < domain.size(); ++position) {
+    const uint64_t index = domain.index(position);
+    const Codes codes = codes_of(index);
+    key.clear();
+    for (const size_t one : read) key.push_back(codes[one]);
+    const auto [found, is_new] = known.try_emplace(key, groups.size());
+    if (is_new) {
+      // What has no estimate is passed over.
+      const auto value = logarithm(*estimate, codes);
+      groups.push_back({value ? *value : std::numeric_limits<double>::infinity(), {}});
+    }
+    groups[found->second].configs.push_back(index);
+  }
+  std::erase_if(groups, [](const Group& one) { return std::isinf(one.estimate); });
+  std::ranges::stable_sort(groups, {}, &Group::estimate);
+  return groups;
 }
 
 std::vector<float> ConfigPoints::at(uint64_t index) const {

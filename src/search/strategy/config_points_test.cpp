@@ -109,6 +109,21 @@ TEST(ConfigPoints, AFeatureIsALogarithmBetweenTheLeastAndTheMostOfTheSpace) {
   EXPECT_THAT((std::vector{few.at(0)[3], few.at(1)[3]}), ElementsAre(1, 0)) << "two waves of 64 units, and one";
 }
 
+TEST(ConfigPoints, GroupsAreInTheOrderOfTheEstimate) {
+  const auto listed = SearchSpace::listed({Config::parse("option=1;tile=64"), Config::parse("option=2;tile=16"),
+                                           Config::parse("option=3;tile=64"), Config::parse("option=4")});
+  const auto groups_of = [](const SearchSpace& space) {
+    std::vector<std::vector<uint64_t>> groups;
+    const Domain domain(space, kTiledProblem, device_of_units(132));
+    for (const auto& group : points_of(space).groups_by_estimate(domain)) groups.push_back(group.configs);
+    return groups;
+  };
+  EXPECT_THAT(groups_of(listed.with_features({}, {{"time", "tile * problem.m", true}})),
+              ElementsAre(ElementsAre(1), ElementsAre(0, 2)))
+      << "the fourth has no estimate";
+  EXPECT_THAT(groups_of(listed.with_features({}, {{"work", "tile * problem.m"}})), testing::IsEmpty());
+}
+
 TEST(ConfigPoints, AFeatureThatIsNoPositiveNumberIsNamed) {
   for (const char* expression : {"bm - 16", "0.5 + bm", "'text'", "bm / (bm - 16)"}) {
     const auto space = SearchSpace::product({{.name = "bm", .values = {int64_t{16}, int64_t{32}}}}, {})

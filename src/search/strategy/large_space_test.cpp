@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <set>
 #include <unordered_set>
 
 #include "base/error.h"
@@ -186,6 +187,28 @@ class TilesById {
   SearchSpace known_, said_;
   std::map<int64_t, int64_t> sizes_;
 };
+
+TEST(LargeSpace, AModelBeginsWhereTheEstimatedTimesAreShortest) {
+  std::vector<Config> rows;
+  for (int64_t tile = 0; tile < 500; ++tile) {
+    for (int64_t option = 0; option < 4; ++option)
+      rows.push_back(Config::parse(fmt::format("option={};tile={}", option, tile)));
+  }
+  // The shortest are tiles 300, 301, 299, 302 and so on.
+  const auto space =
+      SearchSpace::listed(rows).with_features({}, {{"time", "1 + max(2 * tile - 600, 601 - 2 * tile)", true}});
+  const auto strategy = make_strategy(large_task(space, {7}), {.name = "model", .seed = 1, .max_trials = 96});
+  const auto asked = strategy->ask(17);
+  ASSERT_EQ(asked.size(), 17u);
+  EXPECT_EQ(asked[0], 7u) << "what the search is given comes first";
+  std::set<int64_t> options;
+  for (int64_t i = 0; i < 16; ++i) {
+    const Config config = space.at(asked[static_cast<size_t>(i) + 1]);
+    EXPECT_EQ(config.integer("tile"), i % 2 == 0 ? 300 - i / 2 : 301 + i / 2) << i;
+    options.insert(config.integer("option"));
+  }
+  EXPECT_GT(options.size(), 1u) << "one config of each group, whichever";
+}
 
 TEST(LargeSpace, AModelUsesWhatIdsStandFor) {
   const TilesById tiles;

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "base/hash.h"
 #include "search/strategy/config_points.h"
 #include "search/strategy/gaussian_process.h"
 #include "search/strategy/guided_strategy.h"
@@ -16,6 +17,10 @@ namespace {
 /// One trial in this many is spread over the space before the model is asked, and at least so many times are known.
 constexpr uint64_t kModelSpreadShare = 6;
 constexpr size_t kLeastTimes = 8;
+/// Where the space estimates times, so many groups that the estimate does not tell apart are tried first, one config of
+/// each, in place of most of those that are spread; the model looks at some configs of these groups and of as many
+/// more.
+constexpr size_t kEstimatedGroups = 16, kEstimatedConfigs = 200;
 /// What the model is made of: the fastest, and as many others and failures at most.
 constexpr size_t kMostFastest = 112, kMostOthers = 48, kMostFailures = 48;
 /// By how much, as a logarithm, the slowest are slower than the fastest to the model: how slow the slow are says little
@@ -37,14 +42,41 @@ double expected_improvement(const Prediction& of, double best) {
   return deviation * (z * 0.5 * std::erfc(-z / std::numbers::sqrt2) + density);
 }
 
+/// What a space's estimate of times says of a domain.
+struct Estimated {
+  explicit Estimated(const SearchTask& task, uint64_t seed) {
+    auto groups = ConfigPoints(task.space(), task.problem, task.device).groups_by_estimate(task.domain);
+    if (groups.size() > 2 * kEstimatedGroups) groups.resize(2 * kEstimatedGroups);
+    Random random(derive_seed(seed, "estimate"));
+    for (size_t i = 0; i < groups.size(); ++i) {
+      const std::vector<uint64_t>& configs = groups[i].configs;
+      if (i < kEstimatedGroups) first.push_back(configs[random.below(configs.size())]);
+      promising.insert(promising.end(), configs.begin(), configs.end());
+    }
+  }
+  std::vector<uint64_t> first;      ///< One of each of the best groups.
+  std::vector<uint64_t> promising;  ///< All of them, and of as many groups more.
+};
+
+SearchTask begun_with(SearchTask task, const std::vector<uint64_t>& configs) {
+  task.start.insert(task.start.end(), configs.begin(), configs.end());
+  return task;
+}
+
 class ModelStrategy final : public GuidedStrategy {
  public:
   ModelStrategy(const SearchTask& task, const StrategyOptions& options)
-      : GuidedStrategy(task, options, std::max<uint64_t>(8, options.max_trials / kModelSpreadShare)),
-        points_(domain().space(), task.problem, task.device),
-        process_(points_.num_coordinates()) {}
+      : ModelStrategy(task, options, Estimated(task, options.seed)) {}
 
  private:
+  ModelStrategy(const SearchTask& task, const StrategyOptions& options, Estimated estimated)
+      : GuidedStrategy(begun_with(task, estimated.first), options,
+                       estimated.first.empty() ? std::max<uint64_t>(kLeastTimes, options.max_trials / kModelSpreadShare)
+                                               : kLeastTimes),
+        points_(domain().space(), task.problem, task.device),
+        process_(points_.num_coordinates()),
+        promising_(std::move(estimated.promising)) {}
+
   std::optional<uint64_t> next_guess() override {
     if (times().size() < kLeastTimes) return next_neighbour();
     if (std::exchange(has_changed_, false)) named_ = name_configs();
@@ -142,12 +174,17 @@ class ModelStrategy final : public GuidedStrategy {
       const uint64_t index = domain().index(random().below(domain().size()));
       if (!is_known(index) && domain().contains(index)) pool.insert(index);
     }
+    for (size_t i = 0; i < kEstimatedConfigs && !promising_.empty(); ++i) {
+      const uint64_t index = promising_[random().below(promising_.size())];
+      if (!is_known(index)) pool.insert(index);
+    }
     return {pool.begin(), pool.end()};
   }
 
   ConfigPoints points_;
   GaussianProcess process_;
-  double best_ = 0;  ///< Logarithm of the shortest time.
+  std::vector<uint64_t> promising_;  ///< By the space's estimate.
+  double best_ = 0;                  ///< Logarithm of the shortest time.
   size_t num_points_of_weights_ = 0;
   bool has_changed_ = true;
   std::vector<uint64_t> named_;  ///< The next one last.

@@ -29,10 +29,16 @@ std::vector<Feature> algorithm_features() {
   const std::string parts = "max(splitk, 1)";
   const std::string tiles = "ceil_div(problem.n, tile.rows) * ceil_div(problem.m, tile.columns) * " + parts;
   const std::string waves = fmt::format("ceil_div({}, device.num_units)", tiles);
+  const std::string depth = fmt::format("ceil_div(problem.k, {})", parts);
+  // A step of K loads the rows and columns of a tile and multiplies them: small tiles wait for the loads. Parts of K
+  // are written and added. Both weights were chosen by recorded searches of twelve shapes on an H200 (docs/adr/0030).
+  const std::string step = "max(tile.rows * tile.columns, 50 * (tile.rows + tile.columns))";
+  const std::string sums = fmt::format("min({0} - 1, 1) * 8 * {0} * problem.m * problem.n", parts);
   return {{"tiles", tiles},
           {"waves", waves},
           {"fill", fmt::format("max(1, 1000 * ({}) / ({} * device.num_units))", tiles, waves)},
-          {"work", fmt::format("{} * tile.rows * tile.columns * ceil_div(problem.k, {})", waves, parts)}};
+          {"work", fmt::format("{} * tile.rows * tile.columns * {}", waves, depth)},
+          {"time", fmt::format("{} * {} * {} + {}", waves, depth, step, sums), true}};
 }
 
 }  // namespace attune

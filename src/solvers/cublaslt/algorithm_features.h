@@ -10,7 +10,7 @@ namespace attune {
 /// built with. The library computes transposed: rows of its tiles cover N, columns M.
 std::vector<Meaning> meanings_of_ids();
 /// Tiles of a product (with the parts of K), rounds of all multiprocessors that they take (`waves`), how full these
-/// are, and products that one multiprocessor adds.
+/// are, products that one multiprocessor adds, and an estimate of the time.
 std::vector<Feature> algorithm_features();
 
 }  // namespace attune

@@ -52,10 +52,27 @@ TEST(CublasltFeatures, SayHowFullTheGpuIsAndHowMuchAMultiprocessorDoes) {
     return values;
   };
   using Values = std::map<std::string, int64_t>;
-  EXPECT_EQ(features(144, 64, 1), (Values{{"tiles", 128}, {"waves", 1}, {"fill", 969}, {"work", 144 * 64 * 2048}}));
-  EXPECT_EQ(features(128, 64, 1), (Values{{"tiles", 144}, {"waves", 2}, {"fill", 545}, {"work", 2 * 128 * 64 * 2048}}));
-  EXPECT_EQ(features(256, 256, 3), (Values{{"tiles", 54}, {"waves", 1}, {"fill", 409}, {"work", 256 * 256 * 683}}));
-  EXPECT_EQ(features(8, 512, 0), (Values{{"tiles", 576}, {"waves", 5}, {"fill", 872}, {"work", 5 * 8 * 512 * 2048}}))
+  // A step of K is bound by the loads of rows and columns, 50 each, up to tiles of 256×256; parts are written and
+  // added.
+  EXPECT_EQ(
+      features(144, 64, 1),
+      (Values{
+          {"tiles", 128}, {"waves", 1}, {"fill", 969}, {"work", 144 * 64 * 2048}, {"time", 50 * (144 + 64) * 2048}}));
+  EXPECT_EQ(features(128, 64, 1), (Values{{"tiles", 144},
+                                          {"waves", 2},
+                                          {"fill", 545},
+                                          {"work", 2 * 128 * 64 * 2048},
+                                          {"time", 2 * 50 * (128 + 64) * 2048}}));
+  EXPECT_EQ(features(256, 256, 3), (Values{{"tiles", 54},
+                                           {"waves", 1},
+                                           {"fill", 409},
+                                           {"work", 256 * 256 * 683},
+                                           {"time", 256 * 256 * 683 + 8 * 3 * 232 * 4608}}));
+  EXPECT_EQ(features(8, 512, 0), (Values{{"tiles", 576},
+                                         {"waves", 5},
+                                         {"fill", 872},
+                                         {"work", 5 * 8 * 512 * 2048},
+                                         {"time", 5 * 50 * (8 + 512) * 2048}}))
       << "an algorithm without parts";
 }
 
