@@ -178,10 +178,10 @@ json json_of(const SearchSpace& space) {
                        {"codes", packed_codes(column.codes, column.values.size())}});
   }
   json listed = {{"rows", space.table().size()}, {"columns", std::move(columns)}};
-  // What else is said of it is an empty space's JSON.
+  // Meanings and features are the JSON of an empty space that has them.
   const auto& [meanings, features] = std::pair(space.meanings(), space.features());
   if (!meanings.empty() || !features.empty())
-    listed["said"] = json::parse(
+    listed["features"] = json::parse(
         SearchSpace().with_features({meanings.begin(), meanings.end()}, {features.begin(), features.end()}).to_json());
   return listed;
 }
@@ -196,10 +196,10 @@ SearchSpace space_from(const json& value) {
     columns.push_back(std::move(column));
   }
   const auto space = SearchSpace::listed(ConfigTable(uint64_from(value.at("rows")), std::move(columns)));
-  if (!value.contains("said")) return space;
-  const auto said = SearchSpace::from_json(value.at("said").dump());
-  return space.with_features({said.meanings().begin(), said.meanings().end()},
-                             {said.features().begin(), said.features().end()});
+  if (!value.contains("features")) return space;
+  const auto other = SearchSpace::from_json(value.at("features").dump());
+  return space.with_features({other.meanings().begin(), other.meanings().end()},
+                             {other.features().begin(), other.features().end()});
 }
 
 /// The keys of problems or configs.

@@ -6,19 +6,22 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/hash.h"
+#include "base/random.h"
 
 namespace attune {
 namespace {
 
 constexpr float kAbsent = -2;  // At least 1 from every coordinate.
-/// So many configs, evenly spaced, tell between what a feature lies.
-constexpr uint64_t kLooks = 256;
+/// So many configs, drawn at random, tell between what a feature lies.
+constexpr uint64_t kNumSamples = 256;
+constexpr uint64_t kMaxGrouped = 300'000;
 
 std::vector<std::optional<Value>> numbers_of(const Meaning& meaning, std::span<const Value> values) {
+  const std::map<Value, int64_t> known(meaning.numbers.begin(), meaning.numbers.end());
   std::vector<std::optional<Value>> numbers(values.size());
-  for (const auto& [value, number] : meaning.numbers) {
-    const auto found = std::ranges::find(values, value);
-    if (found != values.end()) numbers[static_cast<size_t>(found - values.begin())] = Value(number);
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (const auto found = known.find(values[i]); found != known.end()) numbers[i] = Value(found->second);
   }
   return numbers;
 }
@@ -90,13 +93,12 @@ void ConfigPoints::add(size_t position, std::span<const std::optional<Value>> va
 
 void ConfigPoints::set_range(LogFeature& feature) const {
   double least = std::numeric_limits<double>::infinity(), most = -least;
-  const uint64_t count = std::min(space_.size(), kLooks);
-  for (uint64_t i = 0; i < count; ++i) {
-    // The steps of a space of 2^63 configs must not overflow.
-    const auto value = logarithm(feature, codes_of(space_.size() / count * i));
+  Random random(derive_seed(0, feature.feature->name));
+  for (uint64_t i = 0; i < kNumSamples && space_.size() > 0; ++i) {
+    const auto value = value_of(feature, codes_of(random.below(space_.size())));
     if (!value) continue;
-    least = std::min(least, *value);
-    most = std::max(most, *value);
+    least = std::min(least, std::log2(static_cast<double>(*value)));
+    most = std::max(most, std::log2(static_cast<double>(*value)));
   }
   if (least < most) {
     feature.least = least;
@@ -119,8 +121,8 @@ ConfigPoints::Codes ConfigPoints::codes_of(uint64_t index) const {
   return codes;
 }
 
-/// Nothing where the config lacks the feature.
-std::optional<double> ConfigPoints::logarithm(const LogFeature& feature, const Codes& codes) const {
+/// Nothing where the config lacks the feature. A search goes on without what a solver says wrongly of a config.
+std::optional<int64_t> ConfigPoints::value_of(const LogFeature& feature, const Codes& codes) const {
   const auto lookup = [&](std::string_view name) -> std::optional<Value> {
     if (const auto found = sources_.find(name); found != sources_.end()) {
       const Source& source = found->second;
@@ -133,20 +135,16 @@ std::optional<double> ConfigPoints::logarithm(const LogFeature& feature, const C
   };
   try {
     const auto value = feature.expression.evaluate_if_known(lookup);
-    if (!value) return std::nullopt;
-    const auto* const number = std::get_if<int64_t>(&*value);
-    if (number == nullptr || *number <= 0)
-      fail(ErrorCode::invalid_input, "it must be a positive whole number, got {}", to_text(*value));
-    return std::log2(static_cast<double>(*number));
-  } catch (Error& error) {
-    error.add_context("feature '" + feature.feature->name + "'");
-    throw;
+    const auto* const number = value ? std::get_if<int64_t>(&*value) : nullptr;
+    return number != nullptr && *number > 0 ? std::optional(*number) : std::nullopt;
+  } catch (const Error&) {
+    return std::nullopt;
   }
 }
 
 std::vector<ConfigPoints::Group> ConfigPoints::groups_by_estimate(const Domain& domain) const {
   const auto estimate = std::ranges::find_if(features_, [](const LogFeature& one) { return one.feature->is_estimate; });
-  if (estimate == features_.end() || !domain.is_enumerated()) return {};
+  if (estimate == features_.end() || !domain.is_enumerated() || domain.size() > kMaxGrouped) return {};
   std::set<size_t> read;
   for (const std::string& name : estimate->expression.names()) {
     if (const auto found = sources_.find(name); found != sources_.end()) read.insert(found->second.position);
@@ -160,14 +158,10 @@ std::vector<ConfigPoints::Group> ConfigPoints::groups_by_estimate(const Domain& 
     key.clear();
     for (const size_t one : read) key.push_back(codes[one]);
     const auto [found, is_new] = known.try_emplace(key, groups.size());
-    if (is_new) {
-      // What has no estimate is passed over.
-      const auto value = logarithm(*estimate, codes);
-      groups.push_back({value ? *value : std::numeric_limits<double>::infinity(), {}});
-    }
+    if (is_new) groups.push_back({value_of(*estimate, codes).value_or(0), {}});
     groups[found->second].configs.push_back(index);
   }
-  std::erase_if(groups, [](const Group& one) { return std::isinf(one.estimate); });
+  std::erase_if(groups, [](const Group& one) { return one.estimate == 0; });
   std::ranges::stable_sort(groups, {}, &Group::estimate);
   return groups;
 }
@@ -181,8 +175,9 @@ std::vector<float> ConfigPoints::at(uint64_t index) const {
     point.push_back(code == 0 ? kAbsent : scale.coordinates[code - 1]);
   }
   for (const LogFeature& feature : features_) {
-    const auto value = logarithm(feature, codes);
-    point.push_back(value ? static_cast<float>((*value - feature.least) / feature.range) : kAbsent);
+    const auto value = value_of(feature, codes);
+    const double log = value ? std::log2(static_cast<double>(*value)) : 0;
+    point.push_back(value ? static_cast<float>(std::clamp((log - feature.least) / feature.range, 0.0, 1.0)) : kAbsent);
   }
   return point;
 }

@@ -7,8 +7,6 @@
 #include <cmath>
 #include <vector>
 
-#include "base/error.h"
-
 namespace attune {
 namespace {
 
@@ -26,15 +24,6 @@ DeviceInfo device_of_units(int64_t num_units) {
 }
 
 ConfigPoints points_of(const SearchSpace& space) { return {space, kTiledProblem, device_of_units(132)}; }
-
-std::string refusal_of_points(const SearchSpace& space) {
-  try {
-    points_of(space);
-    return "";
-  } catch (const Error& error) {
-    return error.what();
-  }
-}
 
 /// Two tiles whose ids are neighbours and whose sizes are not, and one whose size nobody knows.
 SearchSpace tiles() {
@@ -124,11 +113,14 @@ TEST(ConfigPoints, GroupsAreInTheOrderOfTheEstimate) {
   EXPECT_THAT(groups_of(listed.with_features({}, {{"work", "tile * problem.m"}})), testing::IsEmpty());
 }
 
-TEST(ConfigPoints, AFeatureThatIsNoPositiveNumberIsNamed) {
-  for (const char* expression : {"bm - 16", "0.5 + bm", "'text'", "bm / (bm - 16)"}) {
+TEST(ConfigPoints, AFeatureThatIsNoPositiveNumberIsLacked) {
+  for (const char* expression :
+       {"bm - 16", "16 - bm", "'text'", "bm / (bm - 16) - 1", "problem.none", "bm - 32 + 0.5"}) {
     const auto space = SearchSpace::product({{.name = "bm", .values = {int64_t{16}, int64_t{32}}}}, {})
-                           .with_features({}, {{"odd", expression}});
-    EXPECT_THAT(refusal_of_points(space), testing::HasSubstr("feature 'odd'")) << expression;
+                           .with_features({}, {{"odd", expression, true}});
+    EXPECT_EQ(points_of(space).at(0)[1], -2) << expression;
+    const Domain domain(space, kTiledProblem, device_of_units(132));
+    EXPECT_LE(points_of(space).groups_by_estimate(domain).size(), 1u) << expression;
   }
 }
 

@@ -29,7 +29,7 @@ constexpr double kMostSlower = 1;
 /// The model looks for weights again when it has so many times as many points as when it last did.
 constexpr double kGrowth = 1.25;
 /// Configs among which the model chooses: neighbours of the fastest, and random ones.
-constexpr size_t kCentres = 8, kMostNeighbours = 400, kRandomConfigs = 300;
+constexpr size_t kCentres = 8, kMostNeighbours = 400, kMostCompared = 4000, kRandomConfigs = 300;
 /// Configs that it names before it waits for an answer.
 constexpr size_t kBatch = 32;
 
@@ -45,6 +45,7 @@ double expected_improvement(const Prediction& of, double best) {
 /// What a space's estimate of times says of a domain.
 struct Estimated {
   explicit Estimated(const SearchTask& task, uint64_t seed) {
+    if (std::ranges::none_of(task.space().features(), &Feature::is_estimate)) return;
     auto groups = ConfigPoints(task.space(), task.problem, task.device).groups_by_estimate(task.domain);
     if (groups.size() > 2 * kEstimatedGroups) groups.resize(2 * kEstimatedGroups);
     Random random(derive_seed(seed, "estimate"));
@@ -150,8 +151,12 @@ class ModelStrategy final : public GuidedStrategy {
   }
 
   /// Keeps those with the shortest expected times; a mean costs far less than an expected improvement.
-  void keep_promising(std::vector<uint64_t>& neighbours) const {
+  void keep_promising(std::vector<uint64_t>& neighbours) {
     if (neighbours.size() <= kMostNeighbours) return;
+    if (neighbours.size() > kMostCompared) {
+      random().shuffle(neighbours);
+      neighbours.resize(kMostCompared);
+    }
     std::vector<std::pair<float, uint64_t>> order;
     for (const uint64_t index : neighbours)
       order.emplace_back(static_cast<float>(process_.mean(points_.at(index))), index);
