@@ -33,15 +33,16 @@ TEST(CublasltFeatures, IdsStandForWhatTheHeaderNames) {
   EXPECT_EQ(meaning("cluster.columns", 5), 2);
   EXPECT_EQ(meaning("cluster.rows", 7), 4);
   EXPECT_EQ(meaning("tile.rows", 0), -1) << "undefined";
-  EXPECT_EQ(meaning("cluster.rows", 0), -1) << "automatic";
+  EXPECT_EQ(meaning("cluster.rows", 0), 1) << "an algorithm without clusters";
 }
 
 TEST(CublasltFeatures, SayHowFullTheGpuIsAndHowMuchAMultiprocessorDoes) {
   // 232×4608×2048 on 132 multiprocessors.
   const auto features = [](int64_t rows, int64_t columns, int64_t parts) {
     const std::map<std::string, int64_t, std::less<>> names = {
-        {"problem.m", 232},  {"problem.n", 4608},       {"problem.k", 2048}, {"device.num_units", 132},
-        {"tile.rows", rows}, {"tile.columns", columns}, {"splitk", parts}};
+        {"problem.m", 232},        {"problem.n", 4608}, {"problem.k", 2048},
+        {"device.num_units", 132}, {"tile.rows", rows}, {"tile.columns", columns},
+        {"splitk", parts},         {"cluster.rows", 2}, {"cluster.columns", 1}};
     std::map<std::string, int64_t> values;
     for (const Feature& one : algorithm_features()) {
       const Value value = Expression::parse(one.expression).evaluate([&](std::string_view name) {
@@ -54,25 +55,26 @@ TEST(CublasltFeatures, SayHowFullTheGpuIsAndHowMuchAMultiprocessorDoes) {
   using Values = std::map<std::string, int64_t>;
   // A step of K is bound by the loads of rows and columns, 50 each, up to tiles of 256×256; parts are written and
   // added.
-  EXPECT_EQ(
-      features(144, 64, 1),
-      (Values{
-          {"tiles", 128}, {"waves", 1}, {"fill", 969}, {"work", 144 * 64 * 2048}, {"time", 50 * (144 + 64) * 2048}}));
+  EXPECT_EQ(features(144, 64, 1), (Values{{"tiles", 128},
+                                          {"waves", 1},
+                                          {"fill", 969},
+                                          {"work", 144 * 64 * 2048},
+                                          {"time", int64_t{18} * (50 * (144 + 64) * 2048)}}));
   EXPECT_EQ(features(128, 64, 1), (Values{{"tiles", 144},
                                           {"waves", 2},
                                           {"fill", 545},
                                           {"work", 2 * 128 * 64 * 2048},
-                                          {"time", 2 * 50 * (128 + 64) * 2048}}));
+                                          {"time", int64_t{18} * (2 * 50 * (128 + 64) * 2048)}}));
   EXPECT_EQ(features(256, 256, 3), (Values{{"tiles", 54},
                                            {"waves", 1},
                                            {"fill", 409},
                                            {"work", 256 * 256 * 683},
-                                           {"time", 256 * 256 * 683 + 8 * 3 * 232 * 4608}}));
+                                           {"time", int64_t{18} * (256 * 256 * 683 + 8 * 3 * 232 * 4608)}}));
   EXPECT_EQ(features(8, 512, 0), (Values{{"tiles", 576},
                                          {"waves", 5},
                                          {"fill", 872},
                                          {"work", 5 * 8 * 512 * 2048},
-                                         {"time", 5 * 50 * (8 + 512) * 2048}}))
+                                         {"time", int64_t{18} * (5 * 50 * (8 + 512) * 2048)}}))
       << "an algorithm without parts";
 }
 
