@@ -56,7 +56,7 @@ Wanted wait_for_answer(Executor& executor, Request request, const Tick& tick,
   Waiting waiting(executor, tick);
   std::optional<Answer> answer;
   if (beside) {
-    // The first look sends the request to the worker. Where there is none, it would do the request itself.
+    // take() sends the request to a worker process. An executor without one would do the whole request in it.
     if (executor.descriptor() >= 0) answer = waiting.look();
     try {
       beside();

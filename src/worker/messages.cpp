@@ -179,10 +179,8 @@ json json_of(const SearchSpace& space) {
   }
   json listed = {{"rows", space.table().size()}, {"columns", std::move(columns)}};
   // Meanings and features are the JSON of an empty space that has them.
-  const auto& [meanings, features] = std::pair(space.meanings(), space.features());
-  if (!meanings.empty() || !features.empty())
-    listed["features"] = json::parse(
-        SearchSpace().with_features({meanings.begin(), meanings.end()}, {features.begin(), features.end()}).to_json());
+  if (!space.meanings().empty() || !space.features().empty())
+    listed["features"] = json::parse(SearchSpace().with_features(space.meanings(), space.features()).to_json());
   return listed;
 }
 SearchSpace space_from(const json& value) {
@@ -198,8 +196,7 @@ SearchSpace space_from(const json& value) {
   const auto space = SearchSpace::listed(ConfigTable(uint64_from(value.at("rows")), std::move(columns)));
   if (!value.contains("features")) return space;
   const auto other = SearchSpace::from_json(value.at("features").dump());
-  return space.with_features({other.meanings().begin(), other.meanings().end()},
-                             {other.features().begin(), other.features().end()});
+  return space.with_features(other.meanings(), other.features());
 }
 
 /// The keys of problems or configs.

@@ -87,11 +87,11 @@ class SearchSpace {
   std::span<const Rule> rules() const noexcept { return rules_; }
   /// Returns a copy with one parameter's values replaced by a part's short list. Throws not_found.
   SearchSpace with_values(std::string_view parameter, std::vector<Value> values) const;
-  /// Returns a copy of which more is said. Throws invalid_input for an expression that cannot be parsed, and for a name
-  /// that is there twice.
+  /// Returns a copy with these meanings and features in place of its own. Throws invalid_input for an expression that
+  /// cannot be parsed, and for a name that is there twice.
   SearchSpace with_features(std::vector<Meaning> meanings, std::vector<Feature> features) const;
-  std::span<const Meaning> meanings() const noexcept { return meanings_; }
-  std::span<const Feature> features() const noexcept { return features_; }
+  const std::vector<Meaning>& meanings() const noexcept { return meanings_; }
+  const std::vector<Feature>& features() const noexcept { return features_; }
 
   std::string to_json() const;
   static SearchSpace from_json(std::string_view json);  ///< Throws invalid_input.

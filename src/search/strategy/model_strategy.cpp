@@ -42,11 +42,10 @@ double expected_improvement(const Prediction& of, double best) {
   return deviation * (z * 0.5 * std::erfc(-z / std::numbers::sqrt2) + density);
 }
 
-/// What a space's estimate of times says of a domain.
+/// The configs of a task as points, and what the space's estimate of times says of them.
 struct Estimated {
-  explicit Estimated(const SearchTask& task, uint64_t seed) {
-    if (std::ranges::none_of(task.space().features(), &Feature::is_estimate)) return;
-    auto groups = ConfigPoints(task.space(), task.problem, task.device).groups_by_estimate(task.domain);
+  explicit Estimated(const SearchTask& task, uint64_t seed) : points(task.space(), task.problem, task.device) {
+    auto groups = points.groups_by_estimate(task.domain);
     if (groups.size() > 2 * kEstimatedGroups) groups.resize(2 * kEstimatedGroups);
     Random random(derive_seed(seed, "estimate"));
     for (size_t i = 0; i < groups.size(); ++i) {
@@ -55,8 +54,9 @@ struct Estimated {
       promising.insert(promising.end(), configs.begin(), configs.end());
     }
   }
+  ConfigPoints points;              ///< It refers to the space, which all copies of the task's domain share.
   std::vector<uint64_t> first;      ///< One of each of the best groups.
-  std::vector<uint64_t> promising;  ///< All of them, and of as many groups more.
+  std::vector<uint64_t> promising;  ///< All of the best groups, and of as many groups more.
 };
 
 SearchTask begun_with(SearchTask task, const std::vector<uint64_t>& configs) {
@@ -74,7 +74,7 @@ class ModelStrategy final : public GuidedStrategy {
       : GuidedStrategy(begun_with(task, estimated.first), options,
                        estimated.first.empty() ? std::max<uint64_t>(kLeastTimes, options.max_trials / kModelSpreadShare)
                                                : kLeastTimes),
-        points_(domain().space(), task.problem, task.device),
+        points_(std::move(estimated.points)),
         process_(points_.num_coordinates()),
         promising_(std::move(estimated.promising)) {}
 
