@@ -59,12 +59,13 @@ class DeviceRun {
   /// Returns why work was left to the source; an empty text if none was.
   std::string run() {
     std::string ended;
-    while (!active_.empty() || (ended.empty() && source_.remaining().num_waiting > 0)) {
+    while (!active_.empty() || (ended.empty() && (next_ || source_.remaining().num_waiting > 0))) {
       context_.observer.tick();
       if (context_.interrupted())
         end_all(ended = "interrupted before a decision", &ProblemRun::abandon);
       else if (left_s() <= 0)
         end_all(ended = "the budget ran out before a decision", &ProblemRun::cut);
+      if (!ended.empty()) give_back_next();
       if (active_.empty() && !ended.empty()) break;
       abandon_lost();
       if (ended.empty() && may_open_ahead() && begin_next())
@@ -89,6 +90,7 @@ class DeviceRun {
       if (!one.is_part) source_.give_back(one.id);
     }
     active_.clear();
+    give_back_next();
   }
 
  private:
@@ -146,7 +148,7 @@ class DeviceRun {
     if (active_.empty() || num_open() >= max_open_) return false;
     const auto is_ahead = [](const Active& one) { return one.run->state() <= ProblemRun::State::admitting; };
     return std::none_of(active_.begin(), active_.end(), is_ahead) &&
-           static_cast<double>(source_.remaining().num_waiting) >= num_devices_;
+           (next_ || static_cast<double>(source_.remaining().num_waiting) >= num_devices_);
   }
 
   void await_compilers(Active& active) {
@@ -164,13 +166,25 @@ class DeviceRun {
     // The time left is divided by the expected costs of the problems. If it does not suffice for all, the first
     // problems still get the time they need, because half-measured shapes are useless.
     const double shares = std::max(1.0, num_devices_ * left_s() / source_.remaining().cost_s);
-    const auto task = source_.take();
+    const auto task = next_ ? std::exchange(next_, std::nullopt) : source_.take();
     if (!task) return false;
     active_.push_back({task->id, std::make_unique<ProblemRun>(context_, task->id, task->item),
                        shares * expected_cost_s(task->item.problem, context_.executor.device())});
-    if (auto next = source_.upcoming())
-      context_.executor.prefetch(request::Open{0, *std::move(next), context_.options.protocol, {}});
+    take_ahead();
     return true;
+  }
+
+  /// Takes the next problem while this one is measured, so that its candidates are listed when its turn comes. The last
+  /// problems are left to whoever is free first.
+  void take_ahead() {
+    constexpr double kLeftToEachOther = 2;
+    if (static_cast<double>(source_.remaining().num_waiting) > kLeftToEachOther * (num_devices_ - 1))
+      next_ = source_.take();
+    if (next_) context_.executor.prefetch(request::Open{0, next_->item.problem, context_.options.protocol, {}});
+  }
+
+  void give_back_next() {
+    if (next_) source_.give_back(std::exchange(next_, std::nullopt)->id);
   }
 
   /// Begins to tune a part that an active run waits for, for its short list.
@@ -267,6 +281,7 @@ class DeviceRun {
   std::once_flag& has_begun_;
   double began_s_;
   std::list<Active> active_;
+  std::optional<WorkSource::Task> next_;  ///< Taken ahead.
 };
 
 /// Ends the problems that wait without measuring: those that were decided before as kept or reused, the others as cut,

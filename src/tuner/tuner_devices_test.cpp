@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <thread>
 
 #include "base/descriptor.h"
@@ -29,9 +30,10 @@ class FailingExecutor final : public Executor {
   }
   const DeviceInfo& device() const override { return info_; }
   void begin(Request request) override {
-    if (std::holds_alternative<request::Open>(request)) {
+    if (const auto* open = std::get_if<request::Open>(&request)) {
       --left_;
       ++num_opens;
+      measured.insert(open->problem);
       std::this_thread::sleep_for(opening_time);
     }
     if (hangs_in != nullptr && std::holds_alternative<request::Sample>(request))
@@ -55,12 +57,16 @@ class FailingExecutor final : public Executor {
   }
   void close(ProblemId id) override { inner_.close(id); }
   void drop(Slot slot) override { inner_.drop(slot); }
-  void prefetch(std::optional<request::Open> open) override { num_rests += !open; }
+  void prefetch(std::optional<request::Open> open) override {
+    num_rests += !open;
+    if (open) listed_ahead.insert(open->problem);
+  }
   void abort() override { outstanding_ ? static_cast<void>(is_aborted_ = true) : inner_.abort(); }
 
   std::chrono::milliseconds opening_time{0};
   bool is_busy = false, loses_candidates = false;
   size_t num_opens = 0, num_rests = 0;
+  std::set<Problem> measured, listed_ahead;
   Clock* hangs_in = nullptr;  ///< Samples are never answered, which takes a second at each look. Null: they are.
 
  private:
@@ -155,6 +161,17 @@ TEST_F(TunerOnSeveralDevices, EveryProblemIsDecidedOnceAndInTheOrderOfTheInput) 
     journal->scan({.started = false, .records = false, .pardons = false},
                   [&](const Entry&, const Stamp&) { ++num_decisions; });
   EXPECT_EQ(num_decisions, items_.size());
+}
+
+TEST_F(TunerOnSeveralDevices, EachListsAheadWhatItMeasuresItself) {
+  FailingExecutor first(kNever, ErrorCode::device), second(kNever, ErrorCode::device, "fake:1");
+  first.opening_time = second.opening_time = std::chrono::milliseconds(2);
+  run(first, second);
+  for (const FailingExecutor* one : {&first, &second}) {
+    EXPECT_GT(one->listed_ahead.size(), 1u);
+    EXPECT_TRUE(std::ranges::includes(one->measured, one->listed_ahead));
+  }
+  EXPECT_LE(first.listed_ahead.size() + second.listed_ahead.size(), items_.size() - 2) << "the last are left to both";
 }
 
 TEST_F(TunerOnSeveralDevices, EntriesNameTheDeviceThatMeasured) {

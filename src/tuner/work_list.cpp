@@ -33,12 +33,6 @@ std::optional<WorkSource::Task> WorkList::take() {
   return Task{id, items_[id]};
 }
 
-std::optional<Problem> WorkList::upcoming() {
-  const Lock lock(mutex_);
-  if (waiting_.empty()) return std::nullopt;
-  return items_[waiting_.front()].problem;
-}
-
 void WorkList::done(ProblemId id, const TuneResult& result) {
   const Lock lock(mutex_);
   --remaining_.num_open;

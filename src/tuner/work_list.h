@@ -21,7 +21,6 @@ class WorkList final : public WorkSource {
   WorkList(std::vector<WorkItem> items, const DeviceInfo& device, bool longest_first);
 
   std::optional<Task> take() override;
-  std::optional<Problem> upcoming() override;
   void done(ProblemId id, const TuneResult& result) override;
   void give_back(ProblemId id) override;
   bool is_lost(ProblemId id) override;

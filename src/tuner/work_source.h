@@ -21,11 +21,8 @@ class WorkSource {
     WorkItem item;
   };
   /// Returns a problem that no device has; nothing when none waits. The device answers with done() or give_back(),
-  /// once.
+  /// once. It may take one ahead, while another is measured.
   virtual std::optional<Task> take() = 0;
-  /// The problem that take() would give out now, so that its candidates are listed ahead; a guess, or nothing where it
-  /// is not known. Another device may get it.
-  virtual std::optional<Problem> upcoming() { return std::nullopt; }
   /// Takes the result of a problem; Ending::cut if the run ended first or the problem is lost.
   virtual void done(ProblemId id, const TuneResult& result) = 0;
   /// Takes a problem back whose device was lost: another one may take it.

@@ -16,6 +16,7 @@ constexpr float kAbsent = -2;  // At least 1 from every coordinate.
 /// So many configs, drawn at random, tell between what a feature lies.
 constexpr uint64_t kNumSamples = 256;
 constexpr uint64_t kMaxGrouped = 300'000;
+constexpr size_t kMaxKnown = 65'536;  // Size of LogFeature::known.
 
 std::vector<std::optional<Value>> numbers_of(const Meaning& meaning, std::span<const Value> values) {
   const std::map<Value, int64_t> known(meaning.numbers.begin(), meaning.numbers.end());
@@ -42,7 +43,9 @@ ConfigPoints::ConfigPoints(const SearchSpace& space, const Problem& problem, con
     }
   }
   for (const Feature& feature : space.features()) {
-    LogFeature one{&feature, Expression::parse(feature.expression)};
+    LogFeature one{
+        .feature = &feature, .expression = Expression::parse(feature.expression), .positions = {}, .known = {}};
+    one.positions = positions_read_by(one.expression);
     set_range(one);
     features_.push_back(std::move(one));
   }
@@ -91,6 +94,14 @@ void ConfigPoints::add(size_t position, std::span<const std::optional<Value>> va
   scales_.push_back(std::move(scale));
 }
 
+std::vector<size_t> ConfigPoints::positions_read_by(const Expression& expression) const {
+  std::set<size_t> read;
+  for (const std::string& name : expression.names()) {
+    if (const auto found = sources_.find(name); found != sources_.end()) read.insert(found->second.position);
+  }
+  return {read.begin(), read.end()};
+}
+
 void ConfigPoints::set_range(LogFeature& feature) const {
   double least = std::numeric_limits<double>::infinity(), most = -least;
   Random random(derive_seed(0, feature.feature->name));
@@ -121,6 +132,16 @@ ConfigPoints::Codes ConfigPoints::codes_of(uint64_t index) const {
   return codes;
 }
 
+std::optional<uint64_t> ConfigPoints::key_of(std::span<const size_t> positions, const Codes& codes) const {
+  uint64_t key = 0;
+  for (const size_t position : positions) {
+    const uint64_t num_codes = values_of(position).size() + 1;
+    if (key > (std::numeric_limits<uint64_t>::max() - num_codes) / num_codes) return std::nullopt;
+    key = key * num_codes + codes[position];
+  }
+  return key;
+}
+
 /// Nothing where the config lacks the feature. A search goes on without what a solver says wrongly of a config.
 std::optional<int64_t> ConfigPoints::value_of(const LogFeature& feature, const Codes& codes) const {
   const auto lookup = [&](std::string_view name) -> std::optional<Value> {
@@ -145,19 +166,14 @@ std::optional<int64_t> ConfigPoints::value_of(const LogFeature& feature, const C
 std::vector<ConfigPoints::Group> ConfigPoints::groups_by_estimate(const Domain& domain) const {
   const auto estimate = std::ranges::find_if(features_, [](const LogFeature& one) { return one.feature->is_estimate; });
   if (estimate == features_.end() || !domain.is_enumerated() || domain.size() > kMaxGrouped) return {};
-  std::set<size_t> read;
-  for (const std::string& name : estimate->expression.names()) {
-    if (const auto found = sources_.find(name); found != sources_.end()) read.insert(found->second.position);
-  }
-  std::map<Codes, size_t> known;
+  std::unordered_map<uint64_t, size_t> known;
   std::vector<Group> groups;
-  Codes key;
   for (uint64_t position = 0; position < domain.size(); ++position) {
     const uint64_t index = domain.index(position);
     const Codes codes = codes_of(index);
-    key.clear();
-    for (const size_t one : read) key.push_back(codes[one]);
-    const auto [found, is_new] = known.try_emplace(key, groups.size());
+    const auto key = key_of(estimate->positions, codes);
+    if (!key) return {};
+    const auto [found, is_new] = known.try_emplace(*key, groups.size());
     if (is_new) groups.push_back({value_of(*estimate, codes).value_or(0), {}});
     groups[found->second].configs.push_back(index);
   }
@@ -166,7 +182,22 @@ std::vector<ConfigPoints::Group> ConfigPoints::groups_by_estimate(const Domain& 
   return groups;
 }
 
-std::vector<float> ConfigPoints::at(uint64_t index) const {
+float ConfigPoints::coordinate_of(LogFeature& feature, const Codes& codes) const {
+  const auto evaluate = [&] {
+    const auto value = value_of(feature, codes);
+    if (!value) return kAbsent;
+    const double log = std::log2(static_cast<double>(*value));
+    return static_cast<float>(std::clamp((log - feature.least) / feature.range, 0.0, 1.0));
+  };
+  const auto key = key_of(feature.positions, codes);
+  if (!key) return evaluate();
+  if (const auto found = feature.known.find(*key); found != feature.known.end()) return found->second;
+  const float coordinate = evaluate();
+  if (feature.known.size() < kMaxKnown) feature.known.emplace(*key, coordinate);
+  return coordinate;
+}
+
+std::vector<float> ConfigPoints::at(uint64_t index) {
   const Codes codes = codes_of(index);
   std::vector<float> point;
   point.reserve(num_coordinates());
@@ -174,11 +205,7 @@ std::vector<float> ConfigPoints::at(uint64_t index) const {
     const size_t code = codes[scale.position];
     point.push_back(code == 0 ? kAbsent : scale.coordinates[code - 1]);
   }
-  for (const LogFeature& feature : features_) {
-    const auto value = value_of(feature, codes);
-    const double log = value ? std::log2(static_cast<double>(*value)) : 0;
-    point.push_back(value ? static_cast<float>(std::clamp((log - feature.least) / feature.range, 0.0, 1.0)) : kAbsent);
-  }
+  for (LogFeature& feature : features_) point.push_back(coordinate_of(feature, codes));
   return point;
 }
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "core/space/search_space.h"
@@ -27,8 +28,8 @@ inline float coordinate_distance(float a, float b) noexcept {
 }
 
 /// The configs of a space as points, with a coordinate for each parameter, or each attribute of a listed space, in
-/// which they differ, for each of its meanings, and for each feature of the space. Const, thread-safe. Refers to the
-/// space, which must outlive it.
+/// which they differ, for each of its meanings, and for each feature of the space. Not thread-safe: it keeps features
+/// that it has evaluated. Refers to the space, which must outlive it.
 class ConfigPoints {
  public:
   ConfigPoints(const SearchSpace& space, const Problem& problem, const DeviceInfo& device);
@@ -36,8 +37,9 @@ class ConfigPoints {
   size_t num_coordinates() const noexcept { return scales_.size() + features_.size(); }
   /// The coordinates of an index below the size of the space: the rank of a number among its values, from 0 to 1; a
   /// whole number of its own for a text; the logarithm of a feature, from 0 to 1 over most of the space; -2 for what
-  /// the config lacks, also a feature that has no value or none above 0 for it. About 1 µs a feature.
-  std::vector<float> at(uint64_t index) const;
+  /// the config lacks, also a feature that has no value or none above 0 for it. About 1 µs for each feature of values
+  /// that it was not evaluated for before, which take some 50 bytes from then on.
+  std::vector<float> at(uint64_t index);
 
   /// Configs that the space's estimate of times does not tell apart.
   struct Group {
@@ -57,7 +59,10 @@ class ConfigPoints {
   struct LogFeature {
     const Feature* feature;
     Expression expression;
-    double least = 0, range = 1;  ///< Of the logarithms.
+    std::vector<size_t> positions;  ///< Whose values it reads.
+    double least = 0, range = 1;    ///< Of the logarithms.
+    /// Coordinates by the values that it reads (key_of()).
+    std::unordered_map<uint64_t, float> known;
   };
   /// Where an expression finds a name: in the values of a position, as they are or as what they stand for.
   struct Source {
@@ -71,8 +76,12 @@ class ConfigPoints {
   bool varies(size_t position) const;
   void add(size_t position, std::span<const std::optional<Value>> values);
   void add_meaning(size_t position, const Meaning& meaning);
+  std::vector<size_t> positions_read_by(const Expression& expression) const;
   void set_range(LogFeature& feature) const;
   Codes codes_of(uint64_t index) const;
+  /// A number of its own for all values of some positions; nothing if there are too many.
+  std::optional<uint64_t> key_of(std::span<const size_t> positions, const Codes& codes) const;
+  float coordinate_of(LogFeature& feature, const Codes& codes) const;
   std::optional<int64_t> value_of(const LogFeature& feature, const Codes& codes) const;
 
   const SearchSpace& space_;

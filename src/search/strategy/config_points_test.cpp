@@ -40,7 +40,7 @@ TEST(ConfigPoints, NumbersAreRanksAndTextsAreNumbersOfTheirOwn) {
   const auto space = SearchSpace::product({{.name = "size", .values = {int64_t{16}, int64_t{8}, int64_t{128}}},
                                            {.name = "kind", .values = {text("dot"), text("tile"), text("stream")}}},
                                           {});
-  const ConfigPoints points = points_of(space);
+  ConfigPoints points = points_of(space);
   EXPECT_EQ(points.num_coordinates(), 2u);
   EXPECT_THAT(points.at(*space.index_of(Config::parse("size=8;kind=dot"))), ElementsAre(0, 0));
   EXPECT_THAT(points.at(*space.index_of(Config::parse("size=16;kind=tile"))), ElementsAre(0.5, 1));
@@ -50,7 +50,7 @@ TEST(ConfigPoints, NumbersAreRanksAndTextsAreNumbersOfTheirOwn) {
 TEST(ConfigPoints, AnAttributeThatAConfigLacksIsAsFarAsCanBe) {
   const auto space =
       SearchSpace::listed({Config::parse("algo=1"), Config::parse("algo=1;split=2"), Config::parse("algo=7;split=16")});
-  const ConfigPoints points = points_of(space);
+  ConfigPoints points = points_of(space);
   const auto none = points.at(0), two = points.at(1), sixteen = points.at(2);
   EXPECT_EQ(coordinate_distance(none[1], two[1]), 1);
   EXPECT_EQ(coordinate_distance(none[1], sixteen[1]), 1);
@@ -74,7 +74,7 @@ TEST(ConfigPoints, NumbersAreApartByTheirRanksAndByBeingDifferent) {
 
 TEST(ConfigPoints, WhatAnIdStandsForIsACoordinateByItsRank) {
   const auto space = tiles();
-  const ConfigPoints points = points_of(space);
+  ConfigPoints points = points_of(space);
   // The id, its rows and columns, and two features; the splits are the same for all.
   ASSERT_EQ(points.num_coordinates(), 5u);
   const auto of_183 = points.at(0), of_187 = points.at(1), of_184 = points.at(2), of_700 = points.at(3);
@@ -87,14 +87,14 @@ TEST(ConfigPoints, WhatAnIdStandsForIsACoordinateByItsRank) {
 
 TEST(ConfigPoints, AFeatureIsALogarithmBetweenTheLeastAndTheMostOfTheSpace) {
   const auto space = tiles();
-  const ConfigPoints points = points_of(space);
+  ConfigPoints points = points_of(space);
   // 144×64 makes 128 tiles, one wave of 132 units; so do the larger ones.
   EXPECT_EQ(points.at(0)[3], points.at(1)[3]);
   EXPECT_THAT((std::vector{points.at(0)[4], points.at(1)[4]}), ElementsAre(0, FloatEq(1)));
   EXPECT_THAT(points.at(2)[4], FloatEq(static_cast<float>(1 / std::log2(5)))) << "128 of 64 to 320";
   EXPECT_EQ(coordinate_distance(points.at(3)[4], points.at(0)[4]), 1) << "nobody knows the size of tile 700";
 
-  const ConfigPoints few(space, kTiledProblem, device_of_units(64));
+  ConfigPoints few(space, kTiledProblem, device_of_units(64));
   EXPECT_THAT((std::vector{few.at(0)[3], few.at(1)[3]}), ElementsAre(1, 0)) << "two waves of 64 units, and one";
 }
 

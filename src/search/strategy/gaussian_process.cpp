@@ -64,17 +64,34 @@ void solve_lower(const std::vector<double>& factor, std::vector<double>& right) 
 
 }  // namespace
 
-double GaussianProcess::correlation(std::span<const double> weights, const Point& a, const Point& b) const {
-  double sum = 0;
-  for (size_t c = 0; c < num_coordinates_; ++c)
-    sum += weights[c] * static_cast<double>(coordinate_distance(a[c], b[c]));
-  return std::exp(-sum);
+std::vector<float> GaussianProcess::by_coordinate(std::span<const Point> points) const {
+  std::vector<float> all;
+  all.reserve(num_coordinates_ * points.size());
+  for (size_t c = 0; c < num_coordinates_; ++c) {
+    for (const Point& point : points) all.push_back(point[c]);
+  }
+  return all;
+}
+
+std::vector<double> GaussianProcess::correlations(const Point& point, std::span<const float> others) const {
+  std::vector<double> result(others.size() / std::max<size_t>(1, num_coordinates_));
+  const size_t num_others = result.size();
+  for (size_t c = 0; c < num_coordinates_; ++c) {
+    const double weight = fit_.weights[c];
+    const float own = point[c];
+    const float* const other = &others[c * num_others];
+    for (size_t i = 0; i < num_others; ++i)
+      result[i] += weight * static_cast<double>(coordinate_distance(own, other[i]));
+  }
+  for (double& one : result) one = std::exp(-one);
+  return result;
 }
 
 void GaussianProcess::fit(std::vector<Point> points, std::span<const double> values, bool looks_for_weights) {
   ATTUNE_CHECK(!points.empty() && points.size() == values.size(), "a value is needed for each of {} points, got {}",
                points.size(), values.size());
   points_ = std::move(points);
+  coordinates_ = by_coordinate(points_);
   mean_ = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
   values_.clear();
   for (const double value : values) values_.push_back(value - mean_);
@@ -147,18 +164,17 @@ GaussianProcess::Fit GaussianProcess::fit_with(std::vector<double> weights) cons
 }
 
 double GaussianProcess::mean(const Point& point) const {
+  const std::vector<double> alike = correlations(point, coordinates_);
   double sum = mean_;
-  for (size_t i = 0; i < points_.size(); ++i) sum += correlation(fit_.weights, point, points_[i]) * fit_.solution[i];
+  for (size_t i = 0; i < points_.size(); ++i) sum += alike[i] * fit_.solution[i];
   return sum;
 }
 
 GaussianProcess::Queries::Queries(const GaussianProcess& process, std::vector<Point> points)
-    : process_(process), points_(std::move(points)) {
+    : process_(process), points_(std::move(points)), coordinates_(process.by_coordinate(points_)) {
   const Fit& fit = process_.fit_;
   for (const Point& point : points_) {
-    std::vector<double> covariances;
-    covariances.reserve(process_.points_.size());
-    for (const Point& known : process_.points_) covariances.push_back(process_.correlation(fit.weights, point, known));
+    std::vector<double> covariances = process_.correlations(point, process_.coordinates_);
     const double mean = process_.mean_ + dot(covariances.data(), fit.solution.data(), covariances.size());
     solve_lower(fit.factor, covariances);
     const double known = dot(covariances.data(), covariances.data(), covariances.size());
@@ -171,10 +187,10 @@ void GaussianProcess::Queries::add(size_t query) {
   const Fit& fit = process_.fit_;
   const std::vector<double> its = solutions_[query];
   const double deviation = std::sqrt(predictions_[query].variance / fit.scale);
+  const std::vector<double> alike = process_.correlations(points_[query], coordinates_);
   for (size_t i = 0; i < points_.size(); ++i) {
     std::vector<double>& solution = solutions_[i];
-    const double between =
-        process_.correlation(fit.weights, points_[i], points_[query]) - dot(its.data(), solution.data(), its.size());
+    const double between = alike[i] - dot(its.data(), solution.data(), its.size());
     solution.push_back(between / deviation);
     predictions_[i].variance =
         fit.scale * std::max(kLeastVariance, predictions_[i].variance / fit.scale - solution.back() * solution.back());

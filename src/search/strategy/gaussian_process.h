@@ -43,6 +43,7 @@ class GaussianProcess {
    private:
     const GaussianProcess& process_;
     std::vector<Point> points_;
+    std::vector<float> coordinates_;              ///< Of all queries, by coordinate.
     std::vector<std::vector<double>> solutions_;  ///< Of each query: the inverse of the factor times its covariances.
     std::vector<Prediction> predictions_;
   };
@@ -56,13 +57,18 @@ class GaussianProcess {
     double scale = 0;              ///< Variance of the values.
     double likelihood = 0;         ///< Logarithm, but for a constant; of an impossible one the lowest.
   };
-  double correlation(std::span<const double> weights, const Point& a, const Point& b) const;
+  /// The coordinates of points, those of one coordinate together.
+  std::vector<float> by_coordinate(std::span<const Point> points) const;
+  /// Correlations of a point with others, which are given by_coordinate(). Many at once, because a processor then
+  /// computes several with one instruction.
+  std::vector<double> correlations(const Point& point, std::span<const float> others) const;
   Fit fit_with(std::vector<double> weights) const;
   void look_for_weights();
 
   size_t num_coordinates_;
   std::vector<Point> points_;
-  std::vector<float> distances_;  ///< Of each pair of points, each coordinate.
+  std::vector<float> coordinates_;  ///< Of all points, by coordinate.
+  std::vector<float> distances_;    ///< Of each pair of points, each coordinate.
   double mean_ = 0;
   std::vector<double> values_;  ///< Around the mean.
   Fit fit_;

@@ -5,7 +5,6 @@
 #include <set>
 #include <utility>
 
-#include "base/hash.h"
 #include "search/strategy/config_points.h"
 #include "search/strategy/gaussian_process.h"
 #include "search/strategy/guided_strategy.h"
@@ -17,10 +16,10 @@ namespace {
 /// One trial in this many is spread over the space before the model is asked, and at least so many times are known.
 constexpr uint64_t kModelSpreadShare = 6;
 constexpr size_t kLeastTimes = 8;
-/// Where the space estimates times, so many groups that the estimate does not tell apart are tried first, one config of
-/// each, in place of most of those that are spread; the model looks at some configs of these groups and of as many
-/// more.
-constexpr size_t kEstimatedGroups = 16, kEstimatedConfigs = 200;
+/// Where the space estimates times, so many groups that the estimate does not tell apart are tried first, the first
+/// config of each, because options of a library that are set are more often slower than faster; fewer are spread. The
+/// model looks at some configs of these groups (docs/adr/0030).
+constexpr size_t kEstimatedGroups = 32, kEstimatedConfigs = 200, kSpreadBesideEstimated = 4;
 /// What the model is made of: the fastest, and as many others and failures at most.
 constexpr size_t kMostFastest = 112, kMostOthers = 48, kMostFailures = 48;
 /// By how much, as a logarithm, the slowest are slower than the fastest to the model: how slow the slow are says little
@@ -44,19 +43,17 @@ double expected_improvement(const Prediction& of, double best) {
 
 /// The configs of a task as points, and what the space's estimate of times says of them.
 struct Estimated {
-  explicit Estimated(const SearchTask& task, uint64_t seed) : points(task.space(), task.problem, task.device) {
+  explicit Estimated(const SearchTask& task) : points(task.space(), task.problem, task.device) {
     auto groups = points.groups_by_estimate(task.domain);
-    if (groups.size() > 2 * kEstimatedGroups) groups.resize(2 * kEstimatedGroups);
-    Random random(derive_seed(seed, "estimate"));
-    for (size_t i = 0; i < groups.size(); ++i) {
-      const std::vector<uint64_t>& configs = groups[i].configs;
-      if (i < kEstimatedGroups) first.push_back(configs[random.below(configs.size())]);
-      promising.insert(promising.end(), configs.begin(), configs.end());
+    if (groups.size() > kEstimatedGroups) groups.resize(kEstimatedGroups);
+    for (const ConfigPoints::Group& group : groups) {
+      first.push_back(group.configs.front());
+      promising.insert(promising.end(), group.configs.begin(), group.configs.end());
     }
   }
   ConfigPoints points;              ///< It refers to the space, which all copies of the task's domain share.
   std::vector<uint64_t> first;      ///< One of each of the best groups.
-  std::vector<uint64_t> promising;  ///< All of the best groups, and of as many groups more.
+  std::vector<uint64_t> promising;  ///< All of these groups.
 };
 
 SearchTask begun_with(SearchTask task, const std::vector<uint64_t>& configs) {
@@ -67,13 +64,13 @@ SearchTask begun_with(SearchTask task, const std::vector<uint64_t>& configs) {
 class ModelStrategy final : public GuidedStrategy {
  public:
   ModelStrategy(const SearchTask& task, const StrategyOptions& options)
-      : ModelStrategy(task, options, Estimated(task, options.seed)) {}
+      : ModelStrategy(task, options, Estimated(task)) {}
 
  private:
   ModelStrategy(const SearchTask& task, const StrategyOptions& options, Estimated estimated)
       : GuidedStrategy(begun_with(task, estimated.first), options,
                        estimated.first.empty() ? std::max<uint64_t>(kLeastTimes, options.max_trials / kModelSpreadShare)
-                                               : kLeastTimes),
+                                               : kSpreadBesideEstimated),
         points_(std::move(estimated.points)),
         process_(points_.num_coordinates()),
         promising_(std::move(estimated.promising)) {}
