@@ -48,13 +48,15 @@ Served serve(const StableProduct& call, bool has_gil) {
     count(Reason::context);
     return {false, {}};
   }
+  const KeepTorchThreads keep;
   const ProductCall asked{{DeviceKind::host, 0, nullptr},
                           call.x.view(),
                           call.w.view(),
                           call.bias.view(),
                           call.out.view(),
                           call.w_is_kn,
-                          false};
+                          false,
+                          keep.number};
   const bool is_hidden =
       asked.x.dims < 0 || asked.w.dims < 0 || (call.bias && asked.bias.dims < 0) || (call.out && asked.out.dims < 0);
   if (is_hidden || (call.dims != 0 && asked.x.dims != call.dims)) return {false, {}};  // PyTorch's error.
@@ -62,6 +64,8 @@ Served serve(const StableProduct& call, bool has_gil) {
     count(Reason::shape);
     return {false, {}};
   }
+  std::optional<GilRelease> others_run;
+  if (has_gil) others_run.emplace();  // A plan that is missing may take long to make.
   PreparedProduct product{};
   if (product_functions().examine(&asked, &product) != Reason::routed) return {false, {}};
   StableTensor x, bias, made;
@@ -71,12 +75,7 @@ Served serve(const StableProduct& call, bool has_gil) {
   const ProductAddresses addresses{product.copies_x ? x.view().data : asked.x.data, asked.w.data,
                                    product.copies_bias ? bias.view().data : asked.bias.data,
                                    call.out ? asked.out.data : made.view().data};
-  const KeepTorchThreads keep;
-  std::optional<GilRelease> others_run;
-  if (has_gil) others_run.emplace();
-  const Reason served = run(product, addresses, keep.number);
-  others_run.reset();
-  return {served == Reason::routed || served == Reason::no_row, std::move(made)};
+  return {is_attunes(run(product, addresses)), std::move(made)};
 }
 
 }  // namespace attune::python

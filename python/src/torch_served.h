@@ -20,7 +20,7 @@ struct Served {
 };
 
 /// Asks the one place that decides (torch_product.h). With and without the GIL: `has_gil` says which, and it is free
-/// while the product runs. Throws attune::Error where results are required to keep what no kernel does.
+/// meanwhile. Throws attune::Error where results are required to keep what no kernel does.
 Served serve(const StableProduct& call, bool has_gil);
 
 /// Set, in this thread, while PyTorch computes a linear layer that Attune refused: its parts are neither asked for nor
