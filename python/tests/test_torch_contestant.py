@@ -138,7 +138,8 @@ class ARowOfPyTorch(Processes):
             explained = attune.explain("gemm_a16w16 m=64 n=256 k=256 dtype=fp32 bias=1")
             """
         text = textwrap.dedent(text)
-        self.run_script(text + "assert 'served by       exact' in explained and 'torch.gemm@' in explained, explained")
+        served = "assert 'served by       exact' in explained and 'torch.gemm@' in explained, explained"
+        self.run_script(text + served, ATTUNE_TORCH_OPERATORS=OPERATORS)
         log = self.run_script(text + "assert 'served by       the untuned config' in explained, explained")
         self.assertIn("torch.gemm needs PyTorch's operators, which ATTUNE_TORCH_OPERATORS names", "".join(log))
 

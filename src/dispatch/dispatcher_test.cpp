@@ -135,7 +135,7 @@ TEST_F(DispatcherTest, RunsWhatItFound) {
   }
   c.fill(0);
   const std::array<void*, 3> operands = {a.data(), b.data(), c.data()};
-  attune::run(*dispatcher().require(key(1, 4, 16)).plan, operands);
+  attune::run(*dispatcher().require(key(2, 2, 16)).plan, operands);
   EXPECT_THAT(c, testing::Each(32.0F)) << "a plan by itself";
 }
 
