@@ -78,8 +78,8 @@ def patch(way: str | None = None, group: Any = None, untuned: bool = False) -> N
     raises (RuntimeError from compiled kernels and from mm, otherwise UnavailableError); what PyTorch handles is not covered
     by the requirement. A call runs on at most torch.get_num_threads() threads, with the rows for that many.
 
-    A second call does nothing, whatever its way and `untuned` are. No other thread may run PyTorch while it is patched or unpatched. Raises ValueError for
-    another way, for a group that this process is no rank of, and for another group than the first call's;
+    A second call does nothing, whatever its way and `untuned` are. No other thread may run PyTorch while it is patched or
+    unpatched. Raises ValueError for another way, for a group that this process is no rank of, and for another group than the first call's;
     UnavailableError if the way that was asked for cannot be had.
     """
     global _was_patched, _ranks

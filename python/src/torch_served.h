@@ -13,7 +13,8 @@ struct StableProduct {
   int32_t dims;  ///< That x has, else PyTorch says what is wrong; 0: any number.
 };
 
-/// Whether Attune has computed the product. What it returns is empty if it has written the caller's `out`.
+/// Whether the product is computed: by Attune, or by PyTorch's own kernel where only a row was missing. What it returns
+/// is empty if it has written the caller's `out`.
 struct Served {
   bool is_computed;
   StableTensor made;

@@ -103,6 +103,24 @@ class RowsAlone(Patched):
             with torch.no_grad():
                 self.check_passed_on(call)
 
+    def test_without_a_row_every_bit_is_pytorchs(self):
+        def rows(dtype):
+            x = numbers(2, 6, 80, dtype=dtype)
+            parts = (x[0, :, :40], x[..., :40], x[..., 40:].contiguous(), x[:, -1, :40], x[:, :, ::2], x[None, ..., :40])
+            return (*parts, numbers(40, 6, dtype=dtype).t(), numbers(1, 1, 40, dtype=dtype), numbers(1, 40, dtype=dtype))
+
+        for dtype in (torch.float32, torch.bfloat16):
+            for part in rows(dtype):
+                for bias in (None, numbers(24, dtype=dtype)):
+                    for w in (numbers(24, 40, dtype=dtype), numbers(40, 24, dtype=dtype).t()):
+                        with self.subTest(dtype=dtype, x=(part.shape, part.stride()), bias=bias is not None, w=w.stride()):
+                            with torch.no_grad():
+                                result, counted = self.counted(lambda: F.linear(part, w, bias))
+                                wanted = self.stock(lambda: F.linear(part, w, bias))
+                            self.assertEqual(counted, {"passed_on": 1, "no_row": 1})
+                            self.assertTrue(torch.equal(result, wanted))
+                            self.assertEqual(result.stride(), wanted.stride())
+
     def test_a_row_serves_its_shape_and_no_other(self):
         self.serve_rows((5, 24, 40))
         x, w = numbers(5, 40), numbers(24, 40)
