@@ -122,7 +122,7 @@ class ATTUNE_API Dispatcher {
   Hit require(const Key& key, const Weights* weights = nullptr);
   Hit require(const GemmKey& key, const Weights* weights = nullptr);
   /// Like require(), but the hit has a plan only if it is that of a row, and none is made while `stream` is captured.
-  /// It may be run until the thread's next call, without a workspace (host: with one). Throws invalid_input and device.
+  /// attune::run() may run it until the thread's next call. Throws invalid_input and device.
   Hit require_row(const Key& key, void* stream = nullptr);
   Hit require_row(const GemmKey& key, void* stream = nullptr);
   /// Runs the problem. Operands are in the order of operands() (of a product: a, b, [bias], c), contiguous and aligned
@@ -205,6 +205,12 @@ class ATTUNE_API Dispatcher {
 
 /// Calls Dispatcher::candidates() of the process's own dispatcher.
 ATTUNE_API std::vector<SolverCandidates> candidates(std::string_view problem, const CandidateRange& range = {});
+
+/// Runs a plan that a dispatcher has made, of require_row() or keep(), as Dispatcher::run() does: on a host with the
+/// workspace of the calling thread, on other devices the plan has its own. Nothing is checked of the operands, which
+/// are in the order of Dispatcher::operands(), contiguous and aligned to 16 bytes, the output apart from all others.
+/// Throws unavailable without memory for a workspace, and device when the library refuses.
+ATTUNE_API void run(const Plan& plan, std::span<void* const> operands, void* stream = nullptr);
 
 /// Calls Dispatcher::run_candidate() of the process's own dispatcher.
 ATTUNE_API void run(std::string_view problem, std::string_view candidate, std::span<void* const> operands,

@@ -24,7 +24,14 @@ from torch.autograd import forward_ad as _forward_ad
 
 from attune import errors
 from attune import _libraries, _torch_build, _torch_group, _torch_library
-from attune._attune import count_product, examine_linear, product_counts, product_functions, run_product
+from attune._attune import (
+    count_product,
+    examine_linear,
+    product_counts,
+    product_functions,
+    run_product,
+    serve_untuned,
+)
 
 _NUMBERS = {torch.float32: 1, torch.bfloat16: 2, torch.float16: 3}  # Numbers of attune::DType.
 _KINDS = (torch.Tensor, torch.nn.Parameter)  # Subclasses may behave differently.
@@ -45,9 +52,10 @@ _original: Any = None
 _ranks: _torch_group.RankGroup | None = None  # Whose changes all make together.
 
 
-def patch(way: str | None = None, group: Any = None) -> None:
+def patch(way: str | None = None, group: Any = None, untuned: bool = False) -> None:
     """Routes products of host and CUDA tensors through Attune, in all threads: linear layers, mm, mv and addmm, whoever
-    calls them.
+    calls them. Rows of the tables serve, and PyTorch computes what no row serves (`no_row`) or whose kernel is not compiled
+    yet (`not_ready`), so that nothing is slower than it was.
 
     way  "dispatcher": kernels at PyTorch's dispatcher, compiled at the first use on a machine, which takes seconds.
          "library": kernels of this package at PyTorch's dispatcher (PyTorch 2.9 and later), for host tensors alone. Nothing
@@ -59,8 +67,10 @@ def patch(way: str | None = None, group: Any = None) -> None:
            same kernel. All of them call patch() and then sync() where a step ends; tables and kernels change what serves
            there and nowhere else (docs/adr/0024). This call is a collective then. None: each process changes by itself.
 
-    On a GPU rows of the tables alone are served, on the current stream; PyTorch computes what no row serves (`no_gpu_row`).
-    The other two ways serve host tensors alone.
+    untuned  True: host products that no row serves are computed by a library of Attune's, for machines where PyTorch's own
+             is slow. Has no effect on a GPU.
+
+    On a GPU products are served on the current stream.
 
     Attune takes tensors of one type (fp32, bf16 or fp16) whose strides its kernels read; PyTorch's own kernels compute
     all other calls, and those that no library supports; calls() counts them by reason. Gradients, autocast, compiled
@@ -68,8 +78,8 @@ def patch(way: str | None = None, group: Any = None) -> None:
     raises (RuntimeError from compiled kernels and from mm, otherwise UnavailableError); what PyTorch handles is not covered
     by the requirement. A call runs on at most torch.get_num_threads() threads, with the rows for that many.
 
-    A second call does nothing. No other thread may run PyTorch while it is patched or unpatched. Raises ValueError for
-    another way, for a group that this process is no rank of, and for another group than the first call's;
+    A second call does nothing, whatever its way and `untuned` are. No other thread may run PyTorch while it is patched or
+    unpatched. Raises ValueError for another way, for a group that this process is no rank of, and for another group than the first call's;
     UnavailableError if the way that was asked for cannot be had.
     """
     global _was_patched, _ranks
@@ -82,6 +92,7 @@ def patch(way: str | None = None, group: Any = None) -> None:
             return
         if group is not None:
             _ranks = _torch_group.RankGroup(group)
+        serve_untuned(untuned)
         try:
             _patch_by([way] if way else list(_WAYS))
         except errors.UnavailableError:
@@ -154,11 +165,12 @@ def unpatch() -> None:
 
 
 @contextlib.contextmanager
-def patched(way: str | None = None, group: Any = None) -> Iterator[None]:
-    """Context manager: patch(way, group) while it is entered. One inside another, or inside patch(), changes nothing."""
+def patched(way: str | None = None, group: Any = None, untuned: bool = False) -> Iterator[None]:
+    """Context manager: patch(way, group, untuned) while it is entered. One inside another, or inside patch(), changes
+    nothing."""
     with _lock:
         was_patched = bool(_way)
-        patch(way, group)
+        patch(way, group, untuned)
     try:
         yield
     finally:
@@ -176,12 +188,12 @@ def status() -> dict[str, str]:
 def calls() -> dict[str, int]:
     """Returns how many calls Attune (`routed`) and PyTorch (`passed_on`) have computed since the first patch, and why.
 
-    `no_row` are those of `routed` that no row of a table served; each other name is a reason of `passed_on`
+    `untuned` are those of `routed` that no row of a table served; each other name is a reason of `passed_on`
     (docs/python.md). A call is counted once: a linear layer is not counted as the products that it consists of.
     """
     counts = product_counts()
-    by_row, no_row = counts.pop("routed"), counts.pop("no_row")
-    return {"routed": by_row + no_row, "no_row": no_row, "passed_on": sum(counts.values()), **counts}
+    by_row, without = counts.pop("routed"), counts.pop("untuned")
+    return {"routed": by_row + without, "untuned": without, "passed_on": sum(counts.values()), **counts}
 
 
 def operators() -> str:
@@ -200,6 +212,8 @@ def _warn_of_nothing_routed() -> None:
     left_to_pytorch = now["stock_row"]
     reasons = ", ".join(f"{name} {number}" for name, number in now.items() if number and name != "passed_on")
     text = f"attune.torch was patched in and computed none of {now['passed_on']} products: {reasons or 'none arrived'}"
+    if now["no_row"]:
+        text += "; tables have no rows for those of no_row: capture and tune their shapes, or set ATTUNE_ONLINE_TUNING=1"
     if now["routed"] + left_to_pytorch == 0:
         warnings.warn(text, RuntimeWarning, stacklevel=1)
 
@@ -309,8 +323,20 @@ def _description(tensor: Any) -> tuple[int, int, tuple[int, ...], tuple[int, ...
 
 def _run(x: Any, w: Any, bias: Any) -> Any:
     """Returns None if PyTorch must handle the call."""
+    threads = torch.get_num_threads()
     try:
-        product = examine_linear(_description(x), _description(w), None if bias is None else _description(bias))
+        return _run_on(threads, x, w, bias)
+    finally:
+        # Libraries that share OpenMP with PyTorch change its number of threads.
+        if torch.get_num_threads() != threads:
+            torch.set_num_threads(threads)
+
+
+def _run_on(threads: int, x: Any, w: Any, bias: Any) -> Any:
+    try:
+        product = examine_linear(
+            _description(x), _description(w), None if bias is None else _description(bias), threads
+        )
     except RuntimeError:
         count_product("context")
         return None  # A transform's tensor has no memory of its own.
@@ -321,15 +347,9 @@ def _run(x: Any, w: Any, bias: Any) -> Any:
     if product.copies_bias:
         bias = bias.clone(memory_format=torch.contiguous_format)
     out = torch.empty((*x.shape[:-1], w.shape[0]), dtype=x.dtype, device="cpu")  # Faster than x.new_empty().
-    threads = torch.get_num_threads()
-    try:
-        is_done = run_product(
-            product, x.data_ptr(), w.data_ptr(), 0 if bias is None else bias.data_ptr(), out.data_ptr(), threads
-        )
-    finally:
-        # Libraries that share OpenMP with PyTorch change its number of threads.
-        if torch.get_num_threads() != threads:
-            torch.set_num_threads(threads)
+    is_done = run_product(
+        product, x.data_ptr(), w.data_ptr(), 0 if bias is None else bias.data_ptr(), out.data_ptr()
+    )
     return out if is_done else None
 
 

@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: MIT
 """Measures the cost of a call from Python, against a bare nanobind function, NumPy and PyTorch's own operators.
 
-usage: python call_overhead.py [--json] [--rounds N] [--torch] [--way WAY]     on a quiet machine
+usage: python call_overhead.py [--json] [--rounds N] [--torch] [--way WAY] [--served row|none|untuned]     on a quiet machine
 
 Products of 1x16x16 fp32 by all ways in rounds of changing order: medians. Operators of PyTorch, 1x64x64 fp32, one
 thread: stock and patched in turns within each round; the median of the rounds' differences and ratios, with its interval
 (95 %, from the order of the rounds). --torch: these alone. --way: how PyTorch is patched (dispatcher, library, python).
+--served: by rows, which are tuned first; by PyTorch's own kernel, as there is no row (the default); or untuned by a library
+of Attune's.
 """
 
 import argparse
 import json
 import math
+import os
 import random
 import statistics
+import tempfile
 import time
 
 import numpy as np
@@ -32,8 +36,8 @@ def time_ns(call, arguments, calls=CALLS):
 
 def kernel_alone(x, w, out):
     description = [(one.ctypes.data, 1, one.shape, tuple(step // 4 for step in one.strides)) for one in (x, w)]
-    product = _attune.examine_linear(*description, None)
-    return _attune.run_product, (product, x.ctypes.data, w.ctypes.data, 0, out.ctypes.data, attune.get_num_threads())
+    product = _attune.examine_linear(*description, None, attune.get_num_threads())
+    return _attune.run_product, (product, x.ctypes.data, w.ctypes.data, 0, out.ctypes.data)
 
 
 def numpy_cases():
@@ -89,7 +93,20 @@ def interval(values):
     return statistics.median(values), values[below], values[count - 1 - below]
 
 
-def measure_operators(rounds, way=None):
+def serve_rows(folder):
+    """Tunes rows of a library for the operators' products."""
+    import attune.torch
+
+    with attune.torch.patched(), attune.capture(folder):
+        for call in operators().values():
+            call()
+    shapes, table = f"{folder}/bf16_untuned_gemm.csv", f"{folder}/tuned.csv"
+    attune.tune(shapes, table, libtype="onednn", max_trials=4, quiet_wait=0)
+    os.environ["ATTUNE_CONFIG_GEMM_BF16"] = table
+    attune.reload()
+
+
+def measure_operators(rounds, way=None, served="none"):
     """For each operator its times in ns: stock, patched, and interval() of differences and ratios."""
     import torch
 
@@ -97,13 +114,19 @@ def measure_operators(rounds, way=None):
 
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
+    if served == "row":
+        folder = tempfile.TemporaryDirectory(prefix="attune_overhead_")
+        with torch.no_grad():
+            serve_rows(folder.name)
+    untuned = served == "untuned"
+    before = attune.torch.calls()
     results = {}
     with torch.no_grad():
         for name, call in operators().items():
             stock, patched = [], []
             for _ in range(rounds):
                 for is_patched in random.sample((False, True), 2):
-                    attune.torch.patch(way) if is_patched else attune.torch.unpatch()
+                    attune.torch.patch(way, untuned=untuned) if is_patched else attune.torch.unpatch()
                     call()
                     (patched if is_patched else stock).append(time_ns(call, (), CALLS // 4))
             pairs = list(zip(stock, patched))
@@ -116,12 +139,14 @@ def measure_operators(rounds, way=None):
         with attune.torch.patched(way):
             results["way"] = attune.torch.status()["way"]
         attune.torch.unpatch()
+    now = attune.torch.calls()
+    results["counted"] = {name: now[name] - before[name] for name in now if now[name] != before[name]}
     torch.set_num_threads(threads)
     return results
 
 
 def print_operators(results):
-    print(f"PyTorch's operators, patched by way of: {results.pop('way')}")
+    print(f"PyTorch's operators, patched by way of: {results.pop('way')}; counted: {results.pop('counted')}")
     print(f"{'1x64x64':<20} {'stock':>8} {'patched':>8}   {'difference in ns (95 %)':<26} ratio (95 %)")
     for name, one in results.items():
         difference = "{:+.0f} ({:+.0f} to {:+.0f})".format(*one["difference_ns"])
@@ -135,7 +160,9 @@ def main():
     options.add_argument("--rounds", type=int, default=ROUNDS)
     options.add_argument("--torch", action="store_true")
     options.add_argument("--way")
+    options.add_argument("--served", choices=("row", "none", "untuned"), default="none")
     chosen = options.parse_args()
+    _attune.serve_untuned(True)  # The cases of all ways; patch() says it anew for the operators.
     cases = {} if chosen.torch else {**numpy_cases(), **torch_cases()}
     samples = {name: [] for name in cases}
     for _ in range(chosen.rounds):
@@ -143,7 +170,7 @@ def main():
             samples[name].append(time_ns(*cases[name]))
     medians = {name: statistics.median(values) for name, values in samples.items()}
     try:
-        of_torch = measure_operators(chosen.rounds, chosen.way)
+        of_torch = measure_operators(chosen.rounds, chosen.way, chosen.served)
     except ImportError:
         of_torch = {}
     if chosen.json:

@@ -3,7 +3,7 @@
 
 usage: python transformer_block.py [--dtype fp32] [--tokens 64] [--width 512] [--threads N] [--budget 2m] [--keep DIR]
 
-It times PyTorch's own linear, the patch without a table and the patch with the tuned table, in rounds of changing
+It times PyTorch's own linear, Attune's untuned libraries (patch(untuned=True)) and the tuned table, in rounds of changing
 order. The exit status is 1 if the results differ by more than the tolerance, or if the tuned block is more than 5 %
 slower than PyTorch's.
 PyTorch's own BLAS should run at its best: Debian's OpenBLAS chooses a slow core type on recent processors unless
@@ -64,7 +64,7 @@ def switch_to(mode, table, threads):
         os.environ["ATTUNE_CONFIG_GEMM_BF16"] = str(table)
     attune.reload()
     if mode != "PyTorch":
-        attune.torch.patch()
+        attune.torch.patch(untuned=mode == "untuned")
 
 
 def compare(block, x, table, threads):

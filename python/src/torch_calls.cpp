@@ -8,11 +8,13 @@
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "dispatchers.h"
 #include "errors.h"
 #include "gil.h"
 #include "torch_product.h"
@@ -36,22 +38,29 @@ TensorView view_of(const Description& tensor) {
   return {pointer(address), sizes.data(), strides.data(), static_cast<int32_t>(sizes.size()), dtype};
 }
 
-std::optional<PreparedProduct> examine_linear(const Description& x, const Description& w,
-                                              const std::optional<Description>& bias) {
-  const TensorView none{nullptr, nullptr, nullptr, -1, 0};
+/// A product that Python holds between the two calls, in which its thread may compute others.
+struct KeptProduct {
   PreparedProduct prepared;
-  const ProductCall call{kHost, view_of(x), view_of(w), bias ? view_of(*bias) : none, none, false, false};
-  if (const Reason why = examine(call, prepared); why != Reason::routed) {
+  std::shared_ptr<const Plan> plan;  ///< That of `prepared`.
+};
+
+std::optional<KeptProduct> examine_linear(const Description& x, const Description& w,
+                                          const std::optional<Description>& bias, int threads) {
+  const TensorView none{nullptr, nullptr, nullptr, -1, 0};
+  KeptProduct kept;
+  const ProductCall call{kHost, view_of(x), view_of(w), bias ? view_of(*bias) : none, none, false, false, threads};
+  const GilRelease others_run;  // A plan that is missing may take long to make.
+  if (const Reason why = examine(call, kept.prepared); why != Reason::routed) {
     count(why);
     return std::nullopt;
   }
-  return prepared;
+  kept.plan = host_dispatcher().keep({.plan = static_cast<const Plan*>(kept.prepared.plan)});
+  return kept;
 }
 
-bool run_product(const PreparedProduct& prepared, uintptr_t x, uintptr_t w, uintptr_t bias, uintptr_t out,
-                 int threads) {
+bool run_product(const KeptProduct& kept, uintptr_t x, uintptr_t w, uintptr_t bias, uintptr_t out) {
   const GilRelease others_run;
-  return run(prepared, {pointer(x), pointer(w), pointer(bias), pointer(out)}, threads) <= Reason::no_row;
+  return is_attunes(run(kept.prepared, {pointer(x), pointer(w), pointer(bias), pointer(out)}));
 }
 
 void count_product(const std::string& reason) {
@@ -71,14 +80,16 @@ nb::dict all_counts() {
 }  // namespace
 
 void add_torch_calls(nb::module_& module) {
-  nb::class_<PreparedProduct>(module, "PreparedProduct", "A product that Attune takes; see examine_linear.")
-      .def_ro("copies_x", &PreparedProduct::copies_x)
-      .def_ro("copies_bias", &PreparedProduct::copies_bias);
-  module.def("examine_linear", &examine_linear, "x"_a, "w"_a, "bias"_a.none(),
+  nb::class_<KeptProduct>(module, "PreparedProduct", "A product that Attune takes; see examine_linear.")
+      .def_prop_ro("copies_x", [](const KeptProduct& kept) { return kept.prepared.copies_x; })
+      .def_prop_ro("copies_bias", [](const KeptProduct& kept) { return kept.prepared.copies_bias; });
+  module.def("examine_linear", &examine_linear, "x"_a, "w"_a, "bias"_a.none(), "threads"_a,
              "Takes (address, number of DType, sizes, strides) of each; counts, and returns None, where PyTorch is to "
              "compute the call.");
-  module.def("run_product", &run_product, "prepared"_a, "x"_a, "w"_a, "bias"_a, "out"_a, "threads"_a,
+  module.def("run_product", &run_product, "prepared"_a, "x"_a, "w"_a, "bias"_a, "out"_a,
              "Runs it on addresses (bias 0: none). Returns False where no library supports it.");
+  module.def("serve_untuned", &serve_untuned, "serves"_a,
+             "Whether libraries of Attune serve the host's calls without a row from now on, or PyTorch.");
   module.def("count_product", &count_product, "reason"_a);
   module.def("product_counts", &all_counts);
   module.def("product_functions", [] { return reinterpret_cast<uintptr_t>(&product_functions()); });

@@ -18,6 +18,7 @@ namespace {
 constexpr size_t kNumReasons = static_cast<size_t>(Reason::count);
 constexpr uintptr_t kAlignmentBits = 15;
 std::array<std::atomic<uint64_t>, kNumReasons> counters{};
+std::atomic<bool> serves_untuned{false};     ///< serve_untuned()
 thread_local bool is_left_to_stock = false;  ///< ProductFunctions::leave_to_stock() was called.
 
 /// A matrix by its strides; those of axes with one element mean nothing.
@@ -144,19 +145,21 @@ GemmKey key_of(const PreparedProduct& product) {
           .flags = static_cast<uint8_t>(product.flags)};
 }
 
-/// On a GPU PyTorch's own kernel is as good as an untuned one, so that rows alone serve. Under a requirement PyTorch's
-/// kernel promises nothing, and Attune serves the call in any case.
-Reason examine_row(PreparedProduct& product) {
-  if (product.place.kind == DeviceKind::host) return Reason::routed;
+/// Rows alone serve: PyTorch's own kernel is as good as an untuned one, and often better. Under a requirement it
+/// promises nothing, and Attune serves the call in any case.
+Reason examine_row(const ProductCall& call, PreparedProduct& product) {
   const GemmKey key = key_of(product);
   Dispatcher& device = dispatcher(product.place);
-  ShapeCapture::note(key, 0);
+  const bool is_host = product.place.kind == DeviceKind::host;
+  if (is_host) device.set_threads(call.threads);  // Before the lookup: rows are for that many.
+  ShapeCapture::note(key, limit_of_threads(product.place, device));
+  const bool needs_no_row = is_host && serves_untuned.load(std::memory_order_relaxed);
+  if (needs_no_row || device.requirement() != Requirement::none) return Reason::routed;
   const Hit hit = device.require_row(key, product.place.stream);
   product.plan = hit.plan;
+  if (hit.plan == nullptr) return hit.row == 0 ? Reason::no_row : Reason::not_ready;
   // Known before anything is copied or allocated for it.
-  if (hit.plan != nullptr && hit.plan->traits().is_applications_own) return Reason::stock_row;
-  if (hit.plan != nullptr || device.requirement() != Requirement::none) return Reason::routed;
-  return hit.row == 0 ? Reason::no_gpu_row : Reason::not_ready;
+  return hit.plan->traits().is_applications_own ? Reason::stock_row : Reason::routed;
 }
 
 struct Operands {
@@ -176,31 +179,18 @@ bool may_pass_on(const Error& error, const Dispatcher& dispatcher) {
   return error.code() == ErrorCode::unavailable && dispatcher.requirement() == Requirement::none;
 }
 
-Reason run_on_gpu(const PreparedProduct& prepared, const Operands& operands) {
+Reason run_row_or_untuned(const PreparedProduct& prepared, const Operands& operands) {
   Dispatcher& device = dispatcher(prepared.place);
+  const auto* plan = static_cast<const Plan*>(prepared.plan);
   try {
-    if (prepared.plan == nullptr)
+    if (plan == nullptr)
       return device.run(key_of(prepared), operands.all(), prepared.place.stream).row != 0 ? Reason::routed
-                                                                                          : Reason::no_row;
-    static_cast<const Plan*>(prepared.plan)
-        ->run({.operands = operands.all(), .workspace = nullptr, .stream = prepared.place.stream});
+                                                                                          : Reason::untuned;
+    attune::run(*plan, operands.all(), prepared.place.stream);
     return Reason::routed;
   } catch (const Error& error) {  // Such as a kernel that no stream can capture.
     if (!may_pass_on(error, device)) throw;
-    return Reason::not_ready;
-  }
-}
-
-Reason run_on_host(const PreparedProduct& prepared, const Operands& operands, int threads) {
-  const GemmKey key = key_of(prepared);
-  Dispatcher& host = dispatcher(prepared.place);
-  try {
-    host.set_threads(threads);
-    ShapeCapture::note(key, host.threads());
-    return host.run(key, operands.all()).row != 0 ? Reason::routed : Reason::no_row;
-  } catch (const Error& error) {
-    if (!may_pass_on(error, host)) throw;
-    return Reason::no_library;
+    return plan == nullptr ? Reason::no_library : Reason::not_ready;
   }
 }
 
@@ -215,19 +205,19 @@ Reason examine(const ProductCall& call, PreparedProduct& prepared) {
   if (const Reason why = examine_sizes(call, prepared); why != Reason::routed) return why;
   if (const Reason why = examine_layouts(call, prepared); why != Reason::routed) return why;
   if (const Reason why = examine_out(call, prepared); why != Reason::routed) return why;
-  return examine_row(prepared);
+  return examine_row(call, prepared);
 }
 
-Reason run(const PreparedProduct& prepared, const ProductAddresses& addresses, int threads) {
-  const Operands operands(addresses);
+Reason run(const PreparedProduct& prepared, const ProductAddresses& addresses) {
   is_left_to_stock = false;
-  Reason served = prepared.place.kind == DeviceKind::host ? run_on_host(prepared, operands, threads)
-                                                          : run_on_gpu(prepared, operands);
+  Reason served = run_row_or_untuned(prepared, Operands(addresses));
   // Without a row PyTorch's operator serves what no other library supports.
   if (is_left_to_stock) served = served == Reason::routed ? Reason::stock_row : Reason::no_library;
   count(served);
   return served;
 }
+
+void serve_untuned(bool serves) noexcept { serves_untuned.store(serves, std::memory_order_relaxed); }
 
 void count(Reason reason) noexcept { counters[static_cast<size_t>(reason)].fetch_add(1, std::memory_order_relaxed); }
 
@@ -239,8 +229,8 @@ std::array<uint64_t, kNumReasons> product_counts() noexcept {
 
 std::string_view name(Reason reason) noexcept {
   static constexpr std::array<std::string_view, kNumReasons> kNames = {
-      "routed",     "no_row", "dtype",   "shape",    "layout",     "alignment", "addend",   "no_family",
-      "no_library", "grad",   "context", "settings", "no_gpu_row", "not_ready", "stock_row"};
+      "routed",     "untuned", "dtype",   "shape",    "layout", "alignment", "addend",   "no_family",
+      "no_library", "grad",    "context", "settings", "no_row", "not_ready", "stock_row"};
   return kNames[static_cast<size_t>(reason)];
 }
 
@@ -257,11 +247,11 @@ const ProductFunctions& product_functions() noexcept {
             return why;
           },
       .run =
-          [](const PreparedProduct* prepared, const ProductAddresses* addresses, int32_t threads, const char** error) {
+          [](const PreparedProduct* prepared, const ProductAddresses* addresses, const char** error) {
             thread_local std::string message;
             *error = nullptr;
             try {
-              return run(*prepared, *addresses, threads);
+              return run(*prepared, *addresses);
             } catch (const std::exception& failure) {
               message = failure.what();
               *error = message.c_str();

@@ -13,14 +13,15 @@ struct StableProduct {
   int32_t dims;  ///< That x has, else PyTorch says what is wrong; 0: any number.
 };
 
-/// Whether Attune has computed the product. What it returns is empty if it has written the caller's `out`.
+/// Whether the product is computed: by Attune, or by PyTorch's own kernel where only a row was missing. What it returns
+/// is empty if it has written the caller's `out`.
 struct Served {
   bool is_computed;
   StableTensor made;
 };
 
 /// Asks the one place that decides (torch_product.h). With and without the GIL: `has_gil` says which, and it is free
-/// while the product runs. Throws attune::Error where results are required to keep what no kernel does.
+/// meanwhile. Throws attune::Error where results are required to keep what no kernel does.
 Served serve(const StableProduct& call, bool has_gil);
 
 /// Set, in this thread, while PyTorch computes a linear layer that Attune refused: its parts are neither asked for nor

@@ -30,6 +30,8 @@ const char* TorchStableAbi::load(void* library) {
   need("aoti_torch_delete_library_object", delete_library_object);
   need("aoti_torch_cpu_mm_out", cpu_mm_out);
   need("aoti_torch_cpu_bmm_out", cpu_bmm_out);
+  need("aoti_torch_cpu_addmm_out", cpu_addmm_out);
+  need("aoti_torch__reinterpret_tensor", reinterpret_tensor);
   need("aoti_torch_device_type_cpu", device_type_cpu);
   need("aoti_torch_dtype_float32", dtype_float32);
   need("aoti_torch_dtype_bfloat16", dtype_bfloat16);

@@ -16,6 +16,10 @@ using StableKernel = void(StableIValue* stack, uint64_t num_arguments, uint64_t 
 /// out = a · b.
 using StockProduct = int32_t(AtenTensorHandle out, AtenTensorHandle a, AtenTensorHandle b);
 
+/// out = beta · added + alpha · a · b.
+using StockSum = int32_t(AtenTensorHandle out, AtenTensorHandle added, AtenTensorHandle a, AtenTensorHandle b,
+                         double beta, double alpha);
+
 /// The functions of PyTorch's stable C interface that kernels without a compiler need, as
 /// torch/csrc/inductor/aoti_torch/c/shim.h, torch/csrc/inductor/aoti_torch/generated/c_shim_cpu.h and
 /// torch/csrc/stable/c/shim.h of PyTorch 2.9 to 2.15 declare them. They are
@@ -37,6 +41,10 @@ struct TorchStableAbi {
   int32_t (*library_impl)(TorchLibraryHandle, const char* name, StableKernel*) = nullptr;
   int32_t (*delete_library_object)(TorchLibraryHandle) = nullptr;
   StockProduct *cpu_mm_out = nullptr, *cpu_bmm_out = nullptr;
+  StockSum* cpu_addmm_out = nullptr;
+  /// The memory of a tensor under other sizes and strides, at an offset in elements.
+  int32_t (*reinterpret_tensor)(AtenTensorHandle, int64_t dims, const int64_t* sizes, const int64_t* strides,
+                                int64_t offset, AtenTensorHandle* made) = nullptr;
   int32_t (*device_type_cpu)() = nullptr;
   int32_t (*dtype_float32)() = nullptr, (*dtype_bfloat16)() = nullptr, (*dtype_float16)() = nullptr;
   bool (*grad_mode_is_enabled)() = nullptr;

@@ -29,6 +29,13 @@ StableTensor StableTensor::copy(const TensorView& its) const {
   return made;
 }
 
+StableTensor StableTensor::as_matrix(const std::array<int64_t, 2>& sizes, const std::array<int64_t, 2>& strides) const {
+  AtenTensorHandle made = nullptr;
+  if (pytorch->abi.reinterpret_tensor(handle_, 2, sizes.data(), strides.data(), 0, &made) != 0)
+    throw std::runtime_error("attune: PyTorch makes no matrix of a tensor");
+  return StableTensor(made);
+}
+
 int32_t StableTensor::torch_dtype() const {
   int32_t dtype = -1;
   return pytorch->abi.get_dtype(handle_, &dtype) == 0 ? dtype : -1;

@@ -62,6 +62,8 @@ class StableTensor {
   /// The view's dims are -1 where there is none, or PyTorch does not say: it has no memory of its own.
   TensorView view() const;
   int32_t torch_dtype() const;  ///< PyTorch's number.
+  /// The same memory as a matrix. Throws std::runtime_error.
+  StableTensor as_matrix(const std::array<int64_t, 2>& sizes, const std::array<int64_t, 2>& strides) const;
   /// A contiguous copy. Throws std::runtime_error.
   StableTensor copy(const TensorView& its) const;
 

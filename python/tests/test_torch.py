@@ -111,7 +111,7 @@ class Block(torch.nn.Module):
 class Patch(unittest.TestCase):
     def setUp(self):
         self.original = F.linear
-        attune.torch.patch("python")
+        attune.torch.patch("python", untuned=True)
         self.addCleanup(attune.torch.unpatch)
         self.before = attune.torch.calls()
 
@@ -142,7 +142,7 @@ class Patch(unittest.TestCase):
                 self.assertEqual(shapes.num_shapes, 4)
                 attune.torch.unpatch()
                 torch.testing.assert_close(got, block(x), rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype])
-                attune.torch.patch("python")
+                attune.torch.patch("python", untuned=True)
 
     def test_the_number_of_pytorch_s_threads_stays(self):
         before = torch.get_num_threads()

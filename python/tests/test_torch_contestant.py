@@ -83,6 +83,13 @@ class ARowOfPyTorch(Processes):
             assert x.grad is not None
             got, counts = counted(lambda: torch.mm(calls[2][0], calls[2][1].t()))
             assert counts == {"passed_on": 1, "stock_row": 1} and torch.equal(got, wanted[2]), counts
+            # Who asks for untuned products gets PyTorch's where a row names it.
+            attune.torch.unpatch()
+            attune.torch.patch("dispatcher", untuned=True)
+            for call, result in zip(calls, wanted):
+                got, counts = counted(lambda: F.linear(*call))
+                assert counts == {"passed_on": 1, "stock_row": 1}, counts
+                assert torch.equal(got, result)
             """
         )
 
@@ -105,7 +112,7 @@ class ARowOfPyTorch(Processes):
             captured((x, w, bias))
             tuned("torch,portable")
             change_rows(r"(torch\.gemm@1\+[0-9.]+\.)[0-9a-f]{8}", r"\g<1>00000000")
-            assert counted(lambda: F.linear(x, w, bias))[1] == {"routed": 1, "no_row": 1}
+            assert counted(lambda: F.linear(x, w, bias))[1] == {"passed_on": 1, "no_row": 1}
             """
         )
         (void,) = [line for line in log if "the row does not serve" in line]
@@ -131,7 +138,8 @@ class ARowOfPyTorch(Processes):
             explained = attune.explain("gemm_a16w16 m=64 n=256 k=256 dtype=fp32 bias=1")
             """
         text = textwrap.dedent(text)
-        self.run_script(text + "assert 'served by       exact' in explained and 'torch.gemm@' in explained, explained")
+        served = "assert 'served by       exact' in explained and 'torch.gemm@' in explained, explained"
+        self.run_script(text + served, ATTUNE_TORCH_OPERATORS=OPERATORS)
         log = self.run_script(text + "assert 'served by       the untuned config' in explained, explained")
         self.assertIn("torch.gemm needs PyTorch's operators, which ATTUNE_TORCH_OPERATORS names", "".join(log))
 

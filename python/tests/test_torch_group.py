@@ -43,7 +43,7 @@ class ARankThatDies(ranks.Ranks):
     def test_the_others_get_an_error_and_serve_as_before(self):
         program = """
 join(timeout_s=10)
-attune.torch.patch("python", group=True)
+attune.torch.patch("python", group=True, untuned=True)
 for at in range(3):
     before = step(3)
     attune.torch.sync()

@@ -36,7 +36,7 @@ class OfThisWay(Patched):
             warnings.simplefilter("always")
             for _ in range(2):
                 attune.torch.unpatch()
-                attune.torch.patch("library")
+                self.patch()
         self.assertEqual([str(one.message) for one in caught], [])
 
     def test_the_gil_is_free_while_a_product_runs(self):

@@ -75,7 +75,7 @@ class Processes(unittest.TestCase):
 class HowTheKernelsAreBuilt(Processes):
     def test_two_processes_compile_once_into_a_folder_of_this_user_alone(self):
         compiler = self.compiler('exec g++ "$@"')
-        text = "os.umask(0); attune.torch.patch('dispatcher'); assert (F.linear(x, w) == 64).all()"
+        text = "os.umask(0); attune.torch.patch('dispatcher', untuned=True); assert (F.linear(x, w) == 64).all()"
         children = [self.start(text, ATTUNE_CXX=compiler) for _ in range(2)]
         for child in children:
             self.assertEqual(self.end(child), [])
@@ -98,7 +98,7 @@ class HowTheKernelsAreBuilt(Processes):
     def test_without_a_compiler_another_way_is_taken_and_status_says_why(self):
         log = self.run_script(
             """
-            attune.torch.patch()
+            attune.torch.patch(untuned=True)
             status, why = attune.torch.status(), "ATTUNE_CXX names no compiler: /nowhere/g++"
             assert status["way"] == second_way, status
             assert (status["why"] == why) if second_way == "library" else status["why"].startswith(why + "; PyTorch "), status
@@ -164,7 +164,7 @@ class APatchedProcess(Processes):
         return super().run_script(text, ATTUNE_CACHE=CACHE, **variables)
 
     def test_patching_writes_nothing(self):
-        self.assertEqual(self.run_script("attune.torch.patch('dispatcher'); F.linear(x, w)"), [])
+        self.assertEqual(self.run_script("attune.torch.patch('dispatcher', untuned=True); F.linear(x, w)"), [])
 
     def test_a_line_at_the_end_says_that_nothing_was_routed(self):
         text = "attune.torch.patch('dispatcher'); torch.bmm(x[None], w.t()[None]); F.linear(x.double(), w.double())"
@@ -177,7 +177,7 @@ class APatchedProcess(Processes):
         self.run_script(
             """
             import multiprocessing
-            attune.torch.patch("dispatcher")
+            attune.torch.patch("dispatcher", untuned=True)
             torch.set_num_threads(1)
             assert (F.linear(x, w) == 64).all()
 
@@ -191,7 +191,7 @@ class APatchedProcess(Processes):
             child = os.fork()
             if child == 0:
                 attune.torch.unpatch()
-                attune.torch.patch("dispatcher")
+                attune.torch.patch("dispatcher", untuned=True)
                 os._exit(0 if product(3) else 1)
             assert os.waitpid(child, 0)[1] == 0
             assert product(5)
@@ -203,7 +203,7 @@ class APatchedProcess(Processes):
             """
             child = os.fork()
             if child == 0:
-                attune.torch.patch("dispatcher")
+                attune.torch.patch("dispatcher", untuned=True)
                 os._exit(0 if (F.linear(x, w) == 64).all() and attune.torch.calls()["routed"] == 1 else 1)
             assert os.waitpid(child, 0)[1] == 0
             attune.torch.patch("dispatcher")
@@ -224,7 +224,7 @@ class APatchedProcess(Processes):
             attune.reload()
             assert (F.linear(x, w) == 64).all()
             calls = attune.torch.calls()
-            assert (calls["routed"], calls["no_row"], calls["passed_on"]) == (2, 1, 0), calls
+            assert (calls["routed"], calls["untuned"], calls["passed_on"]) == (1, 0, 1), calls
             """
         )
 
@@ -254,9 +254,9 @@ class APatchedProcess(Processes):
                 return 0
 
             @ctypes.CFUNCTYPE(
-                ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.POINTER(ctypes.c_char_p)
+                ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(ctypes.c_char_p)
             )
-            def run(prepared, addresses, threads, error):
+            def run(prepared, addresses, error):
                 error[0] = b"no kernel states what is required"
                 return 8
 
@@ -280,7 +280,7 @@ class APatchedProcess(Processes):
             """
             import time
             torch.set_num_threads(1)
-            attune.torch.patch("dispatcher")
+            attune.torch.patch("dispatcher", untuned=True)
             x, w = torch.ones(64, 512), torch.ones(512, 512)
             F.linear(x, w)
             time.sleep(0.1)
@@ -311,7 +311,7 @@ class ATTUNE_TORCH(Processes):
                 assert (y == 64).all()
                 import attune.torch
                 assert attune.torch.status()["way"] == "{way}"
-                assert attune.torch.calls()["routed"] == 1
+                assert attune.torch.calls()["no_row"] == 1
                 """,
                 value,
                 ATTUNE_ONLINE_TUNING="0",
@@ -336,9 +336,8 @@ class ATTUNE_TORCH(Processes):
             assert attune.torch.calls()["no_row"] == 1
             deadline = time.monotonic() + 90
             while True:
-                before = attune.torch.calls()["no_row"]
                 assert (torch.nn.functional.linear(x, w) == 64).all()
-                if attune.torch.calls()["no_row"] == before:
+                if attune.torch.calls()["routed"] == 1:
                     break
                 assert time.monotonic() < deadline, attune.notices()
                 time.sleep(0.2)

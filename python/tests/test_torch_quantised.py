@@ -97,7 +97,7 @@ class Quantised(Patched):
             return {(name, key) for name in names for key in ("CPU", "QuantizedCPU") if has_kernel(name, key)}
 
         before = there()
-        attune.torch.patch(self.way)
+        self.patch()
         self.assertEqual(there(), before)
 
 

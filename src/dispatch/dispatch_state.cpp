@@ -110,7 +110,7 @@ void Dispatcher::State::finish() {
   std::optional<std::string> capture_error;
   if (capture) capture_error = capture->flush();
   if (plans.is_in_child()) return;  // Another thread of the parent may have held the log's lock.
-  log.finish(counts(), capture_error);
+  log.finish(counts(), has_left, capture_error);
 }
 
 }  // namespace attune

@@ -72,6 +72,7 @@ struct Dispatcher::State {
   Inbox misses;  ///< Problems without a row that require_row() leaves to others, for online tuning.
   PlanService plans;
   CallCounters counters;
+  std::atomic<bool> has_left{false};       ///< require_row() has left a shape without a row to its caller.
   const std::unique_ptr<Capture> capture;  ///< Null: shapes are not captured.
   std::atomic<bool> is_finished{false};
   BackgroundWork work;  ///< Last: its thread uses the others.

@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cstdlib>
-#include <cstring>
 #include <mutex>
 
 #include "base/error.h"
@@ -13,59 +11,19 @@
 #include "dispatch/plans/operand_list.h"
 #include "dispatch/threads/library_use.h"
 #include "dispatch/threads/read_guard.h"
+#include "dispatch/threads/thread_workspace.h"
 #include "dispatch/weights_state.h"
 #include "ops/op.h"
 
 namespace attune {
-namespace {
-
-/// Workspace memory of the calling thread, kept between calls.
-class ThreadWorkspace {
- public:
-  ~ThreadWorkspace() {
-    std::free(data_);
-    data_ = nullptr;  // A destructor of another thread_local may still run products.
-    bytes_ = 0;
-  }
-  ThreadWorkspace() = default;
-  ThreadWorkspace(const ThreadWorkspace&) = delete;
-  ThreadWorkspace& operator=(const ThreadWorkspace&) = delete;
-
-  void* of(const Plan& plan) {
-    constexpr size_t kAlignment = kMaxWorkspaceAlignment;
-    const PlanTraits& traits = plan.traits();
-    if (traits.workspace_bytes == 0) return nullptr;
-    if (traits.workspace_bytes > bytes_) {
-      std::free(data_);
-      bytes_ = (traits.workspace_bytes + kAlignment - 1) / kAlignment * kAlignment;
-      data_ = std::aligned_alloc(kAlignment, bytes_);
-      if (data_ == nullptr) {
-        bytes_ = 0;
-        fail(ErrorCode::unavailable, "cannot allocate a workspace of {} bytes, free some memory",
-             traits.workspace_bytes);
-      }
-    }
-    // A plan leaves its prefix zeroed, but another plan may have run in between.
-    if (traits.zeroed_bytes > 0) std::memset(data_, 0, traits.zeroed_bytes);
-    return data_;
-  }
-
- private:
-  void* data_ = nullptr;
-  size_t bytes_ = 0;
-};
-
-void run_plan(const Plan& plan, std::span<void* const> operands, void* stream) {
-  thread_local ThreadWorkspace workspace;
-  plan.run({operands, workspace.of(plan), stream});
-}
-
-}  // namespace
-
 std::string_view name(Match match) noexcept {
   static constexpr std::array<std::string_view, 5> kNames = {"exact", "padded_fine", "padded_coarse", "predicted",
                                                              "fallback"};
   return kNames[static_cast<size_t>(match)];
+}
+
+void run(const Plan& plan, std::span<void* const> operands, void* stream) {
+  plan.run({.operands = operands, .workspace = thread_workspace(plan), .stream = stream});
 }
 
 Dispatcher::Dispatcher(DispatcherOptions options) {
@@ -117,6 +75,7 @@ Hit Dispatcher::State::require_row(const Key& key, void* stream) {
       if (error.code() != ErrorCode::unavailable) throw;
     }
   }
+  if (hit.row == 0) has_left.store(true, std::memory_order_relaxed);
   if (hit.row == 0 && options.online_tuning) {
     const Key asked = short_key(key);
     const LookupRequest request{asked, nullptr, plans.present().units};
@@ -143,7 +102,7 @@ Hit Dispatcher::State::run(const Key& key, const Weights* weights, std::span<voi
     const Problem asked = problem(weights != nullptr ? codes_of(key).with_packed(short_key(key)) : key);
     refuse_operands(asked.op(), op_of(asked).tensors(asked), operands, weights != nullptr);
   }
-  run_plan(*hit.plan, whole_list, stream);
+  attune::run(*hit.plan, whole_list, stream);
   if (capture) capture_call(key, weights);
   return hit;
 }
@@ -201,7 +160,7 @@ void Dispatcher::run_candidate(std::string_view text, std::string_view candidate
   if (operands.size() != wanted.size()) refuse_operands(problem.op(), wanted, operands, false);
   const Plan& plan = state_->plans.require(problem, parsed);
   if (!OperandList(wanted).accepts(operands)) refuse_operands(problem.op(), wanted, operands, false);
-  run_plan(plan, operands, stream);
+  attune::run(plan, operands, stream);
 }
 
 std::shared_ptr<const Plan> Dispatcher::keep(const Hit& hit) const { return state_->plans.keep(hit); }

@@ -133,6 +133,10 @@ TEST_F(DispatcherTest, RunsWhatItFound) {
     dispatcher().run(key(m, 2, 16), operands);
     EXPECT_THAT(std::vector<float>(c.begin(), c.begin() + 2 * m), testing::Each(32.0F));
   }
+  c.fill(0);
+  const std::array<void*, 3> operands = {a.data(), b.data(), c.data()};
+  attune::run(*dispatcher().require(key(2, 2, 16)).plan, operands);
+  EXPECT_THAT(c, testing::Each(32.0F)) << "a plan by itself";
 }
 
 TEST_F(DispatcherTest, ARunSaysWhatServedIt) {
@@ -163,6 +167,9 @@ TEST_F(DispatcherTest, ACallerWithKernelsOfItsOwnGetsThePlansOfRowsAlone) {
     EXPECT_EQ(dispatcher().require_row(key(32, 48)).plan, nullptr) << "though an untuned plan is there";
   }
   EXPECT_EQ(dispatcher().require_row(key(0)).plan, nullptr) << "no problem has no row";
+  testing::internal::CaptureStderr();
+  dispatcher_.reset();
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("lookups found no row in the tables; they are not"));
 }
 
 /// What the caller's own kernel computes is tuned beside it, without a plan that nobody would run.
@@ -190,6 +197,7 @@ TEST_F(DispatcherTest, AShapeIsCapturedThoughTheCallersOwnKernelServesIt) {
   const auto captured = read_captures(std::vector<std::filesystem::path>{options_.capture});
   ASSERT_EQ(captured.size(), 1u);
   EXPECT_EQ(captured.front().shapes.size(), 2u);
+  for (const auto& shape : captured.front().shapes) EXPECT_EQ(shape.calls, 1u);
 }
 
 TEST_F(DispatcherTest, ARowThatDoesNotServeFallsThrough) {

@@ -31,7 +31,8 @@ bool MissedShapes::note(const KeyCodes& codes, const RowIndex& rows, const Looku
   const auto problem = problem_of(codes, served.key);
   if (!problem) return was_missed;
   if (hit.row == 0) {
-    log_.say(fmt::format("no row of a table serves {}, it runs untuned: {}", problem->key(), served.plan->untuned));
+    log_.say(
+        fmt::format("no row of a table serves {}; its untuned kernel is {}", problem->key(), served.plan->untuned));
   } else {
     const RowIndex::Row& row = rows.row(hit.row);
     const std::string until =

@@ -48,7 +48,7 @@ class PyTorchOnAGpu(gpu_story.GpuStory):
         first = self.application("capture", ATTUNE_TUNE_GEMM="1", ATTUNE_CAPTURE_DIR=str(captures))["capture"]
         self.assertEqual(first["status"], {"way": "dispatcher", "why": "", "why_no_cuda": ""})
         self.assertNotIn("routed", first["counted"], "there is no table")
-        self.assertGreaterEqual(first["counted"]["no_gpu_row"], 8)
+        self.assertGreaterEqual(first["counted"]["no_row"], 8)
         print(self.read(captures / "bf16_untuned_gemm.csv"))
         self.tune(captures, "tuned.csv")
         # patch() makes PyTorch's operators a candidate of every tuning: what is claimed of speed is claimed of these rows.
@@ -113,8 +113,8 @@ class PyTorchOnAGpu(gpu_story.GpuStory):
         self.assertEqual(found["autocast"], {"routed": 1})
         self.assertEqual(found["deterministic"], {"passed_on": 1, "settings": 1})
         self.assertEqual(found["tf32"], {"passed_on": 1, "settings": 1})
-        self.assertEqual(found["fp32"], {"passed_on": 1, "no_gpu_row": 1})
-        self.assertEqual(found["no row"], {"passed_on": 1, "no_gpu_row": 1})
+        self.assertEqual(found["fp32"], {"passed_on": 1, "no_row": 1})
+        self.assertEqual(found["no row"], {"passed_on": 1, "no_row": 1})
         self.assertEqual(found["bmm"], {"passed_on": 1, "no_family": 1})
         self.assertRegex(found["two devices"], "same device")
 

@@ -93,6 +93,9 @@ void dispatching(const char* capture) {
   const std::shared_ptr<const attune::Plan> kept = own.keep(hit);
   expect(kept.get() == hit.plan && own.counts().plan_bytes > kept->traits().host_bytes, "keep");
   expect(!own.explain(key).empty() && !own.reload() && own.notices().empty(), "explain, reload, notices");
+  y.fill(0);
+  attune::run(*kept, std::array<void*, 3>{x.data(), w.data(), y.data()});
+  expect(y[0] == 32 && y[23] == 32, "a plan by itself");
   expect(own.counts().calls == 6, "counts");
   for (const attune::TableInUse& table : own.tables()) expect(!table.op.empty() && !table.origin.empty(), "tables");
   errors(own);

@@ -21,11 +21,11 @@ class Worker(Application):
     """A process of tests/perf/pytorch_block_worker.py."""
 
     def prepare(self):
-        """Returns how many products of a step of each block Attune computed, or a row left to PyTorch, and how many had no row."""
-        word, routed, misses = self.line()
+        """Returns how many products of a step of each block Attune decided on, and how many had no row."""
+        word, arrived, misses = self.line()
         if word != "ready":
             raise ServingFailed(f"a worker answered '{word}'")
-        return int(routed), int(misses)
+        return int(arrived), int(misses)
 
     def begin(self, block, seconds):
         self.process.stdin.write(f"{block} {seconds}\n")
@@ -85,9 +85,9 @@ class Experiment:
         for side in SIDES:
             workers[side] = [stack.enter_context(Worker(self.command(side), self.environment(threads, side), str(self.folder / f"{side}{i}.log")))
                              for i in range(processes)]
-            for routed, misses in [worker.prepare() for worker in workers[side]]:
-                if side != "stock" and routed < PRODUCTS_A_STEP * len(self.blocks):
-                    raise ServingFailed(f"the patch served {routed} products of {PRODUCTS_A_STEP * len(self.blocks)}")
+            for arrived, misses in [worker.prepare() for worker in workers[side]]:
+                if side != "stock" and arrived < PRODUCTS_A_STEP * len(self.blocks):
+                    raise ServingFailed(f"{arrived} products of {PRODUCTS_A_STEP * len(self.blocks)} arrived at the patch")
                 if side == "tuned" and misses > 0:
                     self.misses.add(f"{misses} products of a step under a limit of {threads} have no row")
         return workers

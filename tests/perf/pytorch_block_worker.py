@@ -3,8 +3,8 @@
 
     python pytorch_block_worker.py --mode stock|patched [--capture FOLDER] BLOCK …      BLOCK: fp32:16 (type and batch)
 
-It prepares every block, writes `ready ROUTED MISSES` (products of one step of each block that Attune computed, or a row left to
-PyTorch, and those of them that no row served) and answers lines of standard input until it ends:
+It prepares every block, writes `ready ARRIVED MISSES` (products of one step of each block that Attune computed, or that a row or
+the want of one left to PyTorch, and those of them that no row served) and answers lines of standard input until it ends:
 
     BLOCK SECONDS    makes steps for that long, after an untimed one; answers `STEPS WALL_SECONDS CPU_SECONDS`
 
@@ -71,7 +71,7 @@ def main():
     options = parser.parse_args()
     torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
     blocks = {name: make(name) for name in options.blocks}
-    routed = misses = 0
+    arrived = misses = 0
     with torch.inference_mode():
         if options.mode == "patched":
             import attune  # A stock process has nothing of it.
@@ -82,13 +82,13 @@ def main():
                 for block, x in blocks.values():
                     block(x)
             calls, misses = attune.torch.calls(), attune.counts()["misses"]
-            routed = calls["routed"] + calls["stock_row"]
+            arrived = calls["routed"] + calls["stock_row"] + calls["no_row"]
         if options.capture:
             return
         for block, x in blocks.values():
             for _ in range(3):
                 block(x)
-        print("ready", routed, misses, flush=True)
+        print("ready", arrived, misses, flush=True)
         for line in sys.stdin:
             name, seconds = line.split()
             print(*answer(*blocks[name], float(seconds)), flush=True)

@@ -6,10 +6,10 @@
 // headers of the PyTorch that runs there. C++17 without any other header, because PyTorch's version decides the rest.
 namespace attune::python {
 
-/// Who computed a call and why. Attune's: routed, no_row. PyTorch's: all others.
+/// Who computed a call and why. Attune's: routed, untuned. PyTorch's: all others.
 enum class Reason : int32_t {
   routed,      ///< A row of a table served it.
-  no_row,      ///< Attune served it untuned, on the host.
+  untuned,     ///< Attune served it without a row: something is required of results, or patch() was told to.
   dtype,       ///< Not of one type, or not fp32, bf16 or fp16.
   shape,       ///< No product: sizes that do not fit, no elements, no matrix.
   layout,      ///< Strides that no kernel reads and that are not worth a copy.
@@ -20,11 +20,13 @@ enum class Reason : int32_t {
   grad,        ///< A gradient is wanted, and PyTorch's function was replaced in Python.
   context,     ///< Autocast, tracing, a subclass, a transform, or a parallel region of PyTorch.
   settings,    ///< PyTorch's settings ask for other arithmetic than rows have, or several devices are named.
-  no_gpu_row,  ///< No row serves it on its GPU.
-  not_ready,   ///< The row's kernel on its GPU is not compiled, or its plan is not made yet inside a capture.
+  no_row,      ///< No row serves it. It is captured, for tuning.
+  not_ready,   ///< The row's kernel is not compiled, or its plan is not made yet inside a capture.
   stock_row,   ///< The row names PyTorch's own operator: nothing was faster when the shape was tuned.
   count
 };
+
+constexpr bool is_attunes(Reason reason) { return reason == Reason::routed || reason == Reason::untuned; }
 
 enum class DeviceKind : int32_t { host, cuda };
 
@@ -50,12 +52,15 @@ struct ProductCall {
   TensorView x, w, bias, out;
   bool w_is_kn;  ///< w has the shape (k, n), as for mm(); else (n, k), as for linear(). Its strides may say otherwise.
   bool must_be_repeatable;  ///< Only kernels whose results repeat may compute it.
+  int32_t threads;          ///< That it may run on, on the host, with the rows for that many. On a GPU without meaning.
 };
 
 /// What to run. If `copies_x` or `copies_bias`, the caller passes a contiguous copy in its place.
 struct PreparedProduct {
   CallPlace place;
-  const void* plan;  ///< The row's plan on a GPU, valid until the thread's next call of examine(); else null.
+  /// The row's plan, valid until the thread's next call of Attune. Null: Attune computes the call without a row, or
+  /// with the one that it finds then.
+  const void* plan;
   int64_t m, n, k;
   int32_t dtype;
   uint32_t flags;  ///< attune::GemmKey::Flag
@@ -68,13 +73,12 @@ struct ProductAddresses {
 
 /// Functions that any thread may call, with and without the GIL. They throw nothing.
 struct ProductFunctions {
-  /// Fills in `prepared` if Attune can take the call, and returns Reason::routed; else counts and returns why not.
+  /// Fills in `prepared` if Attune can take the call, and returns Reason::routed; else counts and returns why not. May
+  /// change the thread numbers of libraries that PyTorch uses, too, as run() may.
   Reason (*examine)(const ProductCall* call, PreparedProduct* prepared);
-  /// Runs on at most `threads` threads (on the host) and counts who served it. `error`: null, or one sentence on what
-  /// failed, valid until the thread's next call. Nothing is written where PyTorch is to compute the call (neither
-  /// routed nor no_row).
-  Reason (*run)(const PreparedProduct* prepared, const ProductAddresses* addresses, int32_t threads,
-                const char** error);
+  /// Computes the call and counts who served it. `error`: null, or one sentence on what failed, valid until the
+  /// thread's next call. Nothing is written where PyTorch is to compute the call (is_attunes() says so).
+  Reason (*run)(const PreparedProduct* prepared, const ProductAddresses* addresses, const char** error);
   void (*count)(Reason reason);
   /// Tells run(), of this thread, that the plan which it runs is PyTorch's own operator, which has computed nothing.
   void (*leave_to_stock)();

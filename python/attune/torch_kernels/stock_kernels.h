@@ -34,7 +34,7 @@
 //   prepare_thread(x)    once a thread and device: what PyTorch makes at a thread's first product, though Attune
 //                        computes it
 //   wants_repeatable()   whether PyTorch's settings ask for kernels whose results repeat
-//   Threads              lives while Attune runs; `number`: of threads that it may use
+//   Threads              lives while Attune is asked and runs; `number`: of threads that it may use
 //   device_of(index)     the device of that index, ready for use
 //   Turn                 lives while PyTorch's kernel computes for Attune: on this stream, or this many threads
 namespace attune::python {

@@ -99,13 +99,15 @@ bool serve(const Operands& call) {
     return false;
   }
   const TensorView none{nullptr, nullptr, nullptr, -1, 0};
+  const typename Stock::Threads keep;
   const ProductCall asked{Stock::place_of(call.x),
                           view_of(call.x),
                           view_of(call.w),
                           call.bias != nullptr ? view_of(*call.bias) : none,
                           call.out.defined() ? view_of(call.out) : none,
                           call.w_is_kn,
-                          Stock::wants_repeatable()};
+                          Stock::wants_repeatable(),
+                          keep.number};
   PreparedProduct product{};
   if (functions->examine(&asked, &product) != Reason::routed) return false;
   Stock::prepare_thread(call.x);
@@ -116,11 +118,10 @@ bool serve(const Operands& call) {
   const ProductAddresses addresses{product.copies_x ? x.data_ptr() : asked.x.data, asked.w.data,
                                    product.copies_bias ? bias.data_ptr() : asked.bias.data, out.data_ptr()};
   const char* error = nullptr;
-  const typename Stock::Threads keep;
   const Raised asking(is_asking);
-  const Reason served = functions->run(&product, &addresses, keep.number, &error);
+  const Reason served = functions->run(&product, &addresses, &error);
   TORCH_CHECK(error == nullptr, "attune: ", error);
-  if (served != Reason::routed && served != Reason::no_row) return false;
+  if (!is_attunes(served)) return false;
   if (!call.out.defined()) call.out = std::move(out);
   return true;
 }

@@ -32,7 +32,7 @@ void DispatchLog::say_always(const std::string& sentence) {
   print(sentence);
 }
 
-void DispatchLog::finish(const DispatchCounts& all, const std::optional<std::string>& capture_error) {
+void DispatchLog::finish(const DispatchCounts& all, bool has_left, const std::optional<std::string>& capture_error) {
   const Lock lock(mutex_);
   const bool has_error = capture_error && !capture_error->empty();
   const std::string not_captured =
@@ -40,13 +40,13 @@ void DispatchLog::finish(const DispatchCounts& all, const std::optional<std::str
           ? fmt::format("not all captured, set ATTUNE_CAPTURE_DIR to a folder that can be written: {}", *capture_error)
           : "";
   if (num_lines_ > kMaxLines) print(fmt::format("{} messages were suppressed", num_lines_ - kMaxLines));
-  if (all.missed_shapes > 0) {
+  if (all.missed_shapes > 0 || has_left) {
     const std::string next = has_error       ? "they are " + not_captured
                              : capture_error ? "they are captured: attune coverage shows how to tune them"
                                              : "they are not captured, which takes ATTUNE_TUNE_GEMM=1 and a folder: "
                                                "ATTUNE_CAPTURE_DIR, else one in ATTUNE_HOME";
-    print(fmt::format("{} of {} lookups found no row in the tables, of {}; {}", all.misses, all.calls,
-                      counted(all.missed_shapes, "shape"), next));
+    const std::string of_shapes = has_left ? "" : ", of " + counted(all.missed_shapes, "shape");
+    print(fmt::format("{} of {} lookups found no row in the tables{}; {}", all.misses, all.calls, of_shapes, next));
   } else if (has_error) {
     print("the shapes that were called are " + not_captured);
   }

@@ -22,9 +22,10 @@ class DispatchLog {
   /// Locks the log around a fork(), so that the child does not find it locked forever.
   void lock() ATTUNE_ACQUIRE(mutex_) { mutex_.lock(); }
   void unlock() ATTUNE_RELEASE(mutex_) { mutex_.unlock(); }
-  /// Prints the last lines: the number of suppressed lines, and the missed lookups. `capture_error`: why shapes are not
-  /// captured, as Capture::flush() returns it, and empty if they are; nothing if no capture was wanted.
-  void finish(const DispatchCounts& all, const std::optional<std::string>& capture_error);
+  /// Prints the last lines: the number of suppressed lines, and the missed lookups. `has_left`: whether callers have
+  /// computed calls that no row served, whose shapes are in no count. `capture_error`: why shapes are not captured, as
+  /// Capture::flush() returns it, and empty if they are; nothing if no capture was wanted.
+  void finish(const DispatchCounts& all, bool has_left, const std::optional<std::string>& capture_error);
 
  private:
   static constexpr size_t kMaxKept = 1024;

@@ -27,14 +27,15 @@ TEST(DispatchLog, ASentenceIsSaidOnceAndTakesOneOfTheLines) {
 }
 
 /// Returns the last lines after 3 of 4 lookups, of 2 shapes, found no row.
-std::string last_lines(const std::optional<std::string>& capture_error, uint64_t missed_shapes = 2) {
+std::string last_lines(const std::optional<std::string>& capture_error, uint64_t missed_shapes = 2,
+                       bool has_left = false) {
   DispatchLog log;
   DispatchCounts counts;
   counts.calls = 4;
-  counts.misses = missed_shapes > 0 ? 3 : 0;
+  counts.misses = missed_shapes > 0 || has_left ? 3 : 0;
   counts.missed_shapes = missed_shapes;
   testing::internal::CaptureStderr();
-  log.finish(counts, capture_error);
+  log.finish(counts, has_left, capture_error);
   return testing::internal::GetCapturedStderr();
 }
 
@@ -56,6 +57,11 @@ TEST(DispatchLog, AFailedCaptureIsSaidWithoutMissesToo) {
             "attune: the shapes that were called are not all captured, set ATTUNE_CAPTURE_DIR to a folder that can be "
             "written: cannot write\n");
   EXPECT_EQ(last_lines("", 0), "");
+}
+
+TEST(DispatchLog, CallsThatWereLeftToTheirCallerAreMissesOfUnknownShapes) {
+  const std::string missed = "attune: 3 of 4 lookups found no row in the tables; they are captured: attune coverage";
+  for (const uint64_t others : {0, 2}) EXPECT_EQ(last_lines("", others, true).substr(0, missed.size()), missed);
 }
 
 TEST(DispatchLog, ALongLineIsCut) { EXPECT_LT(printed(std::string(100000, 'x')).size(), 2100u); }

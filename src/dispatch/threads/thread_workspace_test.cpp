@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+#include "dispatch/threads/thread_workspace.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <thread>
+
+namespace attune {
+namespace {
+
+class PlanWithWorkspace final : public Plan {
+ public:
+  explicit PlanWithWorkspace(uint64_t bytes, uint64_t zeroed_bytes = 0) {
+    traits_.workspace_bytes = bytes;
+    traits_.zeroed_bytes = zeroed_bytes;
+  }
+  const PlanTraits& traits() const noexcept override { return traits_; }
+  void run(const Launch&) const override {}
+
+ private:
+  PlanTraits traits_;
+};
+
+TEST(ThreadWorkspace, IsOneForAllPlansOfAThread) {
+  EXPECT_EQ(thread_workspace(PlanWithWorkspace(0)), nullptr);
+  void* const large = thread_workspace(PlanWithWorkspace(1 << 16));
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(large) % kMaxWorkspaceAlignment, 0u);
+  EXPECT_EQ(thread_workspace(PlanWithWorkspace(100)), large);
+  void* of_another = nullptr;
+  std::thread([&] { of_another = thread_workspace(PlanWithWorkspace(100)); }).join();
+  EXPECT_NE(of_another, nullptr);
+  EXPECT_NE(of_another, large);
+}
+
+TEST(ThreadWorkspace, BeginsWithTheZerosThatAPlanWants) {
+  std::memset(thread_workspace(PlanWithWorkspace(512)), 1, 512);
+  const auto* begin = static_cast<const unsigned char*>(thread_workspace(PlanWithWorkspace(512, 64)));
+  EXPECT_TRUE(std::ranges::all_of(std::span(begin, 64), [](unsigned char byte) { return byte == 0; }));
+  EXPECT_EQ(begin[64], 1);
+}
+
+}  // namespace
+}  // namespace attune
