@@ -65,6 +65,13 @@ class Runs(unittest.TestCase):
                 check=True,
             )
             self.assertTrue(any(Path(cache).rglob("*")), "a kernel was compiled")
+            # A machine without a compiler is given the cache.
+            without = dict(os.environ, ATTUNE_CACHE=cache, PATH="/nowhere")
+            without.pop("ATTUNE_CC", None)
+            subprocess.run([sys.executable, "-c", code, PROBLEM, candidates[-1]], env=without, check=True)
+            other = [sys.executable, "-c", code, PROBLEM, candidates[0]]
+            refused = subprocess.run(other, env=without, capture_output=True, text=True)
+            self.assertIn("no C compiler", refused.stderr, "a kernel that is not in the cache")
         attune.run(PROBLEM, candidates[0], [x, w, out])
         close(out, product(x, w), 1e-5)
 

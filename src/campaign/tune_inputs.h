@@ -9,7 +9,7 @@
 #include "campaign/tune_shapes.h"
 #include "measure/executor.h"
 #include "ops/family.h"
-#include "tuner/work_item.h"
+#include "tuner/problem/work_item.h"
 
 namespace attune {
 

@@ -83,4 +83,13 @@ const Compiler* find_compiler(std::string_view name) {
   return nullptr;
 }
 
+std::string toolchain_if_any(std::string_view compiler) {
+  const Compiler* const known = find_compiler(compiler);
+  try {
+    return known == nullptr ? std::string() : known->toolchain();
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 }  // namespace attune

@@ -99,5 +99,8 @@ void withdraw_compiler(const Compiler& compiler) noexcept;
 void set_compiler_loader(void (*load)()) noexcept;
 /// Null for an unknown name.
 const Compiler* find_compiler(std::string_view name);
+/// The toolchain of a compiler on this machine. Empty where it is not there: a kernel that another machine compiled may
+/// be.
+std::string toolchain_if_any(std::string_view compiler);
 
 }  // namespace attune

@@ -131,6 +131,7 @@ class PlanService {
   void release_changes() ATTUNE_EXCLUDES(guard_);
   CommonReport report() ATTUNE_EXCLUDES(guard_);
   CommonResult apply(std::span<const ServingReport> reports) ATTUNE_EXCLUDES(guard_);
+
   std::vector<std::string> notices() ATTUNE_EXCLUDES(guard_);
   std::vector<TableInUse> tables() ATTUNE_EXCLUDES(guard_);
   /// All counts but those of lookups. No lock.

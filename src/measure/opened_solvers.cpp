@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "compile/compiler.h"
 #include "core/candidate.h"
 #include "search/weight_group.h"
 #include "solver/library_build.h"
@@ -37,6 +38,14 @@ Contender without(const SolverEntry& entry, std::string reason) {
   if (entry.solver != nullptr) contender.version = entry.solver->version();
   contender.support = Support::no(std::move(reason));
   return contender;
+}
+
+/// Throws unavailable, naming what to install, if a compiler of the tasks is not here. A row may be served from a
+/// kernel cache that another machine has filled; what is measured is compiled here.
+void require_compilers(const std::vector<CompileTask>& tasks) {
+  for (const CompileTask& task : tasks) {
+    if (const Compiler* const known = find_compiler(task.compiler)) known->toolchain();
+  }
 }
 
 /// The space of a contender whose version and untuned config are known. `candidates`: see request::Open; null: not set.
@@ -88,6 +97,7 @@ Contender OpenedSolvers::contender(const SolverEntry& entry, const Problem& prob
     contender.version = candidate_version(*entry.solver, contender.versions);
     contender.versions.insert(opened.builds.begin(), opened.builds.end());
     contender.untuned = opened.backend->untuned(problem);
+    require_compilers(entry.solver->compile_tasks(problem, contender.untuned, device_.info()));
     contender.recommended = opened.backend->recommended(problem);
     contender.space = space_of(*opened.backend, problem, contender, candidates);
     contender.invariant = opened.backend->invariant_space(problem);

@@ -13,8 +13,8 @@
 #include "search/strategy/search_task.h"
 #include "search/strategy/solver_allocator.h"
 #include "search/strategy/strategy.h"
+#include "tuner/problem/work_item.h"
 #include "tuner/tuner_options.h"
-#include "tuner/work_item.h"
 
 namespace attune {
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr ProblemId kId = 0;
 
-struct PendingTurn {
+struct Timed {
   TimedCandidate* result;
   Slot slot;
   uint32_t batch;
@@ -35,7 +35,7 @@ std::vector<double> usable_us(const std::vector<Sample>& samples) {
   return clean.size() >= 3 ? clean : all;
 }
 
-void compare_to_first(const PendingTurn& first, PendingTurn& other) {
+void compare_to_first(const Timed& first, Timed& other) {
   std::vector<double> logs;
   for (size_t round = 0; round < std::min(first.samples.size(), other.samples.size()); ++round) {
     const Sample &a = first.samples[round], &b = other.samples[round];
@@ -45,7 +45,7 @@ void compare_to_first(const PendingTurn& first, PendingTurn& other) {
   other.result->comparison.num_clean = static_cast<uint32_t>(logs.size());
 }
 
-void fill_measurement(PendingTurn& timed) {
+void fill_measurement(Timed& timed) {
   const auto us = usable_us(timed.samples);
   if (us.empty()) {
     timed.result->outcome = {.status = Status::launch_failed, .detail = "no usable sample"};
@@ -64,9 +64,9 @@ void fill_measurement(PendingTurn& timed) {
 }
 
 /// Notes the failures of a schedule in the results of their candidates, which then take no further part.
-void note_failures(const SampleAnswer& sampled, std::vector<PendingTurn>& alive) {
+void note_failures(const SampleAnswer& sampled, std::vector<Timed>& alive) {
   for (const auto& [slot, outcome] : sampled.failed) {
-    for (PendingTurn& timed : alive) {
+    for (Timed& timed : alive) {
       if (timed.slot == slot) timed.result->outcome = outcome;
     }
   }
@@ -93,19 +93,19 @@ SampleAnswer sample_all(Executor& executor, std::vector<Turn> schedule, const Ti
 }
 
 /// By graphs if all can be captured, because a graph leaves out the gaps between launches.
-void time_alike(std::vector<PendingTurn>& alive) {
+void time_alike(std::vector<Timed>& alive) {
   Timing timing = Timing::graph;
-  for (const PendingTurn& one : alive) timing = std::min(timing, one.timing);
-  for (PendingTurn& one : alive) one.timing = timing;
+  for (const Timed& one : alive) timing = std::min(timing, one.timing);
+  for (Timed& one : alive) one.timing = timing;
 }
 
 /// Has a second worker make all candidates anew; it compares their outputs with the first one's.
-void compare_processes(Executor& executor, std::vector<PendingTurn>& alive, const Limits& limits, const Tick& tick) {
+void compare_processes(Executor& executor, std::vector<Timed>& alive, const Limits& limits, const Tick& tick) {
   recycle(executor, tick);
   std::vector<Turn> schedule;
-  for (const PendingTurn& one : alive) schedule.push_back({one.slot, 0, 1, turn_limit(one.batch, limits)});
+  for (const Timed& one : alive) schedule.push_back({one.slot, 0, 1, turn_limit(one.batch, limits)});
   note_failures(sample_all(executor, std::move(schedule), tick), alive);
-  std::erase_if(alive, [](const PendingTurn& one) { return !one.result->outcome.ok(); });
+  std::erase_if(alive, [](const Timed& one) { return !one.result->outcome.ok(); });
 }
 
 }  // namespace
@@ -137,7 +137,7 @@ std::vector<TimedCandidate> time_interleaved(Executor& executor, const Problem& 
     fail(ErrorCode::unavailable, "{}", opened.refused);
   }
   std::vector<TimedCandidate> results(candidates.size());
-  std::vector<PendingTurn> alive;
+  std::vector<Timed> alive;
   const auto stop = [&](size_t) { return options.tick && options.tick(); };
   auto built = options.kernels != nullptr ? options.kernels->build(problem, opened.contenders, candidates, stop)
                                           : std::vector<Kernels::BuildResult>(candidates.size());
@@ -165,17 +165,17 @@ std::vector<TimedCandidate> time_interleaved(Executor& executor, const Problem& 
   time_alike(alive);
   Random random(options.seed + 1);
   std::vector<Turn> schedule;
-  std::vector<PendingTurn*> order;
-  for (PendingTurn& timed : alive) order.push_back(&timed);
+  std::vector<Timed*> order;
+  for (Timed& timed : alive) order.push_back(&timed);
   for (uint32_t round = 0; round < options.rounds; ++round) {
     random.shuffle(order);
-    for (const PendingTurn* timed : order)
+    for (const Timed* timed : order)
       schedule.push_back({timed->slot, round, timed->batch, turn_limit(timed->batch, limits), timed->timing});
   }
   if (!schedule.empty()) {
     const SampleAnswer sampled = sample_all(executor, std::move(schedule), options.tick);
     note_failures(sampled, alive);
-    for (PendingTurn& timed : alive) {
+    for (Timed& timed : alive) {
       // The answer contains no turns of a candidate that failed.
       for (size_t i = 0; i < sampled.turns.size(); ++i) {
         if (sampled.turns[i].slot == timed.slot) timed.samples.push_back(sampled.samples[i]);

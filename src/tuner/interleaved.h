@@ -16,7 +16,7 @@ class Kernels;
 struct TimedCandidate {
   Candidate candidate;
   Outcome outcome;  ///< Includes the measurement if it is ok and was timed.
-  /// With the first verified candidate; the ratio is 1 if that one failed while it was timed.
+  /// With the first given candidate; the ratio is 0 for all if that one failed, or was not timed.
   Comparison comparison;
 };
 

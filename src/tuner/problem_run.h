@@ -16,9 +16,9 @@
 #include "tuner/problem/entrant_facts.h"
 #include "tuner/problem/race_times.h"
 #include "tuner/problem/sampler.h"
+#include "tuner/problem/work_item.h"
 #include "tuner/tune_result.h"
 #include "tuner/tuning_context.h"
-#include "tuner/work_item.h"
 
 namespace attune {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Work items may ask for more than a Decision over all solvers.
-#include "tuner/work_item.h"
+#include "tuner/problem/work_item.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,8 +5,8 @@
 
 #include "attune/problem.h"
 #include "core/turn.h"
+#include "tuner/problem/work_item.h"
 #include "tuner/tune_result.h"
-#include "tuner/work_item.h"
 
 namespace attune {
 

@@ -52,7 +52,8 @@ const NvrtcLibrary& NvrtcLibrary::get() {
 std::pair<int, int> NvrtcLibrary::version_number() const {
   std::pair<int, int> number;
   if (nvrtcVersion(&number.first, &number.second) != NVRTC_SUCCESS)
-    fail(ErrorCode::unavailable, "NVRTC does not tell its version");
+    fail(ErrorCode::unavailable,
+         "NVRTC does not tell its version: install NVRTC of the CUDA toolkit 12 or 13 again (libnvrtc.so)");
   return number;
 }
 

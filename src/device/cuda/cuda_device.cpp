@@ -88,7 +88,7 @@ double CudaDevice::bandwidth_gbs(uint64_t working_set_bytes, Reading reading) {
 
 void register_cuda_devices(std::vector<DeviceKind>& kinds);
 void register_cuda_devices(std::vector<DeviceKind>& kinds) {
-  static constexpr std::string_view kVariables[] = {"CUDA_"};
+  static constexpr std::string_view kVariables[] = {"CUDA_", "CUBLAS_", "CUBLASLT_", "NVIDIA_TF32_OVERRIDE"};
   kinds.push_back({.name = "cuda",
                    .list = list_cuda_devices,
                    .open = open_cuda_device,

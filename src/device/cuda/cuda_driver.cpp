@@ -52,7 +52,10 @@ const CudaDriver& CudaDriver::get() {
   if (driver == nullptr) {
     // Throws with the loader's reason where there is no driver.
     VendorLibrary::open(kDescription, kFiles, LibraryChoice::of_driver);
-    ::attune::fail(ErrorCode::unavailable, "this machine has files of the NVIDIA driver, but no NVIDIA GPU");
+    ::attune::fail(
+        ErrorCode::unavailable,
+        "this machine has files of the NVIDIA driver, but no NVIDIA GPU: give the container its GPU (`docker run "
+        "--gpus all`), or name another device (`--devices cpu:0`)");
   }
   return *driver;
 }

@@ -72,7 +72,8 @@ class CudaDriver {
   PFN_cuEventElapsedTime_v2000 event_elapsed_time = nullptr;
   PFN_cuStreamGetCaptureInfo_v11030 stream_capture_info = nullptr;
 
-  /// Throws device with the driver's words unless the result is a success. `action`: `allocate memory`.
+  /// Throws device with the driver's words unless the result is a success; unavailable for what the GPU does not
+  /// support. `action`: `allocate memory`.
   void check(CUresult result, std::string_view action) const {
     if (result != CUDA_SUCCESS) fail(result, action);
   }

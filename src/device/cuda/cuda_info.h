@@ -9,8 +9,10 @@
 
 namespace attune {
 
+// Where the driver refuses an answer, these throw like CudaDriver::check(), unless they say otherwise.
+
 /// The GPUs that this process may see, `cuda:0` first; without peak rates for an architecture that is not known. Empty
-/// without a driver. Makes no context.
+/// without a driver. Makes no context. Throws unavailable for a driver that is broken (CudaDriver::find()).
 std::vector<DeviceInfo> list_cuda_devices();
 /// One of them, by the driver's number.
 DeviceInfo cuda_device_info(const CudaDriver& driver, int ordinal);
@@ -23,14 +25,14 @@ std::string cuda_visible_name(std::string_view id);
 std::string cuda_pci_address(std::string_view id);
 /// Compute capability that an architecture's name states: 90 of `sm_90` and `sm_90a`; 0 of a name of another kind.
 int compute_capability(std::string_view name) noexcept;
-/// The highest clock of the multiprocessors.
+/// The highest clock of the multiprocessors, in GHz.
 double cuda_clock_ghz(const CudaDriver& driver, CUdevice device);
 
 /// The facts that peak rates follow from.
 struct CudaRates {
   int major = 0, minor = 0;
   int64_t multiprocessors = 0;
-  double clock_ghz = 0;  ///< The highest that the multiprocessors run at.
+  double clock_ghz = 0;  ///< The highest that the multiprocessors run at, in GHz.
 };
 /// Dense multiplications and additions by data type, in GFLOP/s, at the highest clock. fp32 counts the plain units,
 /// because a product in tf32 is less precise than one in fp32. Empty for an architecture that is not known.

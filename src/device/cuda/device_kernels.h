@@ -13,12 +13,13 @@
 
 namespace attune {
 
-/// The kernels of device_kernels.cu, loaded into one context. Its functions wait for all work of the context first and
-/// return when they are done. Used by one thread at a time, in whose current context it lives. Throws device.
+/// The kernels of device_kernels.cu, loaded into one context. Its functions return when they are done; fill() and
+/// inspect() wait for all work of the context first. Used by one thread at a time, in whose current context it lives.
+/// Throws device.
 class DeviceKernels {
  public:
   /// `num_units`: multiprocessors. The driver compiles the kernels for an architecture that this build has no binary
-  /// of. Counts in `time` what its kernels take.
+  /// of. Counts in `time` what its kernels take, but for clock_ghz().
   DeviceKernels(const CudaDriver& driver, int64_t num_units, DeviceTime& time);
   ~DeviceKernels();
   DeviceKernels(const DeviceKernels&) = delete;

@@ -25,7 +25,8 @@ struct alignas(64) CachedPlan {
   std::string untuned;                ///< Candidate of an untuned plan; else empty.
   std::vector<CommonKernel> kernels;  ///< Those that it has loaded.
   bool is_kept = false;               ///< Found by its name; otherwise destroyed once no thread holds it.
-  std::vector<ProblemKey> answers;    ///< Hashes of the problems that it answers or answered. Used under making_.
+  std::vector<ProblemKey> answers;    ///< Hashes of the problems that it answers or answered. Used under the lock of
+                                      ///< PlanService.
   std::atomic<uint64_t> last_use{0};  ///< PlanCache::time() of the last use.
 
   /// Writes only if a plan was made since the last use, so that repeated calls only read.

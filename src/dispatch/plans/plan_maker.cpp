@@ -34,17 +34,6 @@
 namespace attune {
 namespace {
 
-/// Returns the toolchain of the task's compiler on this machine. Empty: there is none, and a binary of any toolchain is
-/// accepted.
-std::string toolchain_of(const CompileTask& task) {
-  const Compiler* compiler = find_compiler(task.compiler);
-  try {
-    return compiler == nullptr ? std::string() : compiler->toolchain();
-  } catch (const Error&) {
-    return {};
-  }
-}
-
 /// Number of forks of this process plus one. In a child, the thread that held a lock may be gone.
 std::atomic<uint32_t> num_forks{1};
 
@@ -167,7 +156,7 @@ std::optional<Binary> PlanMaker::cached(const CompileTask& task) const {
   auto binary = cache_ ? cache_->find(task.arch, task.recipe(), {}) : std::optional<Binary>();
   if (!binary) return binary;
   // Asking the compiler may take long, so it is done only for cached kernels.
-  const std::string toolchain = asks_compilers_ ? toolchain_of(task) : std::string();
+  const std::string toolchain = asks_compilers_ ? toolchain_if_any(task.compiler) : std::string();
   if (!toolchain.empty() && binary->toolchain != toolchain) binary = cache_->find(task.arch, task.recipe(), toolchain);
   if (!binary) fail(ErrorCode::unavailable, "its kernel was just removed from the cache");
   return binary;
@@ -200,7 +189,7 @@ PlanMaker::PlanResult PlanMaker::prepare(const Problem& problem, const Solver& s
       made.missing.push_back(std::move(task));
       continue;
     }
-    const std::string toolchain = asks_compilers_ ? toolchain_of(task) : std::string();
+    const std::string toolchain = asks_compilers_ ? toolchain_if_any(task.compiler) : std::string();
     made.drifted = made.drifted || (!toolchain.empty() && binary->toolchain != toolchain);
     made.kernels.push_back({binary->recipe, binary->toolchain});
     binaries.push_back(std::move(*binary));

@@ -12,8 +12,9 @@ namespace attune {
 /// Wraps a plan of a device whose work waits in streams. A plan that needs a workspace has one in the device's memory
 /// for each stream that it is run on, so launches on two streams do not disturb each other; its callers give none. One
 /// is reserved now, for the first stream, and counts as its PlanTraits::device_bytes; another stream costs an
-/// allocation, which waits for the device. Beyond kMaxStreams the workspaces are freed and made anew. With an
-/// application's allocator all of them are its own, none is reserved, and they do not count.
+/// allocation, which waits for the device. Beyond kMaxStreams the workspaces are freed and made anew, but for the time
+/// of a capture, which forbids to wait: until it ends another stream costs one more. With an application's allocator
+/// all of them are its own, none is reserved, and they do not count.
 ///
 /// On a stream that its owner captures, the plan runs on a workspace that the graph alone uses, and `holds` keeps plan
 /// and workspace as long as the graph. A plan that cannot be captured throws unavailable there.

@@ -27,8 +27,9 @@ std::unique_ptr<Strategy> make_random(SearchTask task, const StrategyOptions& op
 /// Returns `task.start`, then configs far from each other, then neighbours of the best. When those are used up, it
 /// returns neighbours of the next best, then random configs.
 std::unique_ptr<Strategy> make_local(SearchTask task, const StrategyOptions& options);
-/// Returns `task.start`, then configs far from each other, then those for which a model of the times so far
-/// (GaussianProcess) expects the largest gain, of the neighbours of the best and of random configs (docs/adr/0030).
+/// Returns `task.start`, where the space estimates times the first config of each of the best groups, then configs far
+/// from each other, then those for which a model of the times so far (GaussianProcess) expects the largest gain, of the
+/// neighbours of the best, of random configs and of the best groups (docs/adr/0030).
 /// About 10 ms for 16 configs with 100 times known.
 std::unique_ptr<Strategy> make_model(SearchTask task, const StrategyOptions& options);
 

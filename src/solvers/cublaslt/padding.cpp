@@ -82,11 +82,12 @@ void PaddingKernels::copy(const Matrix& from, const Matrix& to, uint64_t element
   module_.enqueue(copy_rows_, {std::clamp(blocks, 1u, kMaxCopyBlocks), kCopyThreads}, arguments, stream);
 }
 
-std::vector<void*> PaddingKernels::begin(const Padding& padding, std::span<void* const> operands, std::byte* memory,
-                                         CUstream stream) const {
+PaddingKernels::Operands PaddingKernels::begin(const Padding& padding, std::span<void* const> operands,
+                                               std::byte* memory, CUstream stream) const {
   const GemmShape &shape = padding.shape_, &padded = padding.padded_;
   const GemmOperands where = GemmOperands::of(shape);
-  std::vector<void*> given(operands.begin(), operands.end());
+  Operands given{};
+  std::ranges::copy(operands, given.begin());
   const auto replace = [&](size_t operand, uint64_t at, std::pair<int64_t, int64_t> extents,
                            std::pair<int64_t, int64_t> padded_extents, bool is_transposed) {
     if (is_transposed) {

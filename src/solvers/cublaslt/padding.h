@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <array>
 #include <memory>
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "device/cuda/cuda_kernel_module.h"
 #include "ops/gemm/gemm_shape.h"
@@ -37,10 +37,11 @@ class Padding {
 class PaddingKernels {
  public:
   PaddingKernels(const CudaDriver& driver, CUcontext context);  ///< Throws device.
-  /// Enqueues the copies of the inputs to `memory`, and returns the operands of the padded product, in the order of
-  /// GemmOperands. The current context is the device's. Throws device.
-  std::vector<void*> begin(const Padding& padding, std::span<void* const> operands, std::byte* memory,
-                           CUstream stream) const;
+  /// Operands of a product, in the order of GemmOperands; those behind the last are null.
+  using Operands = std::array<void*, 8>;
+  /// Enqueues the copies of the inputs to `memory`, and returns the operands of the padded product; nothing is
+  /// allocated. The current context is the device's. Throws device.
+  Operands begin(const Padding& padding, std::span<void* const> operands, std::byte* memory, CUstream stream) const;
   /// Enqueues what follows the padded product. As begin().
   void finish(const Padding& padding, std::span<void* const> operands, std::byte* memory, CUstream stream) const;
 

@@ -33,10 +33,12 @@ void allow_amx() {
 class JitCpuBackend final : public StaticSpaceBackend {
  public:
   JitCpuBackend(const StaticSpace& stated, const DeviceInfo& device)
-      : StaticSpaceBackend(stated, device), compiler_(find_compiler("hostcc")->toolchain()) {}
+      : StaticSpaceBackend(stated, device), compiler_(toolchain_if_any("hostcc")) {}
 
   Versions versions() const override {
-    return {{"jit_cpu.gemm", "1"}, {"kernel.jit_cpu.gemm", kSourcesHash}, {"compiler.hostcc", compiler_}};
+    Versions all = {{"jit_cpu.gemm", "1"}, {"kernel.jit_cpu.gemm", kSourcesHash}};
+    if (!compiler_.empty()) all.emplace("compiler.hostcc", compiler_);
+    return all;
   }
 
   std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config, const PrepareContext& context) override {
@@ -54,7 +56,7 @@ class JitCpuBackend final : public StaticSpaceBackend {
   }
 
  private:
-  std::string compiler_;
+  std::string compiler_;  ///< Empty: there is none, and the kernel cache has the kernels.
 };
 
 class JitCpuSolver final : public Solver, public StaticSpace {

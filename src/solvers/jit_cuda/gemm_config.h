@@ -47,7 +47,7 @@ struct GemmConfig {
   int64_t num_threads() const noexcept {
     return 32 * (kernel == Kernel::tile ? m_warps * n_warps : warps * depth_warps);
   }
-  /// Elements of k between two tests of `tile`'s loop, summed over all tiles of a product.
+  /// Steps of `tile`'s loop over k, summed over all tiles of a product.
   int64_t num_steps(const GemmShape& shape) const noexcept {
     return num_pieces(shape.m, tile_rows()) * num_pieces(shape.n, tile_columns()) * num_pieces(shape.k, k_multiple());
   }

@@ -117,12 +117,13 @@ class JitCudaBackend final : public StaticSpaceBackend {
       : StaticSpaceBackend(stated, device.info()),
         device_(device),
         kernels_(device.driver(), device.context()),
-        compiler_(find_compiler("nvrtc")->toolchain()) {}
+        compiler_(toolchain_if_any("nvrtc")) {}
 
   Versions versions() const override {
-    return {{std::string(kId), std::string(kVersion)},
-            {"kernel.jit_cuda.gemm", std::string(jit_cuda::kSourcesHash)},
-            {"compiler.nvrtc", compiler_}};
+    Versions all = {{std::string(kId), std::string(kVersion)},
+                    {"kernel.jit_cuda.gemm", std::string(jit_cuda::kSourcesHash)}};
+    if (!compiler_.empty()) all.emplace("compiler.nvrtc", compiler_);
+    return all;
   }
   std::vector<Config> recommended(const Problem& problem) override {
     std::vector<Config> all;
@@ -139,7 +140,8 @@ class JitCudaBackend final : public StaticSpaceBackend {
     if (const GemmRule* rule = broken_rule(one, shape, device()))
       fail(ErrorCode::unavailable, "the config is not offered for this product: {}", rule->reason);
     if (context.binaries.size() != (one.has_second_launch() ? 2 : 1))
-      fail(ErrorCode::unavailable, "the kernel must be compiled first, got {} binaries", context.binaries.size());
+      fail(ErrorCode::unavailable, "the kernel must be compiled first (`attune kernels build`), got {} binaries",
+           context.binaries.size());
     auto kernel = kernels_.load(context.binaries[0], kProductEntry, one.shared_bytes());
     auto sum = one.has_second_launch() ? kernels_.load(context.binaries[1], kSumEntry, 0) : nullptr;
     return std::make_unique<JitCudaPlan>(device_, shape, one, std::move(kernel), std::move(sum));
@@ -158,7 +160,7 @@ class JitCudaBackend final : public StaticSpaceBackend {
  private:
   const CudaDevice& device_;
   LoadedKernels kernels_;
-  std::string compiler_;
+  std::string compiler_;  ///< Empty: there is none, and the kernel cache has the kernels.
 };
 
 class JitCudaSolver final : public Solver, public StaticSpace {
