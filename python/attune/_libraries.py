@@ -25,7 +25,12 @@ def folder(maps: Path = Path("/proc/self/maps")) -> str | None:
     return None
 
 
+def is_unset() -> bool:
+    """Whether nobody has set VARIABLE. An empty one counts as unset, as all variables of Attune do (docs/run_time.md)."""
+    return not os.environ.get(VARIABLE)
+
+
 def environment() -> dict[str, str]:
     """Returns the environment of a program that this process starts: its own, and VARIABLE unless somebody has set it."""
     found = folder()
-    return {**({VARIABLE: found} if found else {}), **os.environ}
+    return {**os.environ, VARIABLE: found} if found and is_unset() else dict(os.environ)

@@ -194,6 +194,7 @@ def _build_once(folder: Path, headers: _Headers) -> None:
             output.chmod(0o700)
             output.replace(folder / LIBRARY)
     finally:
+        fcntl.flock(lock, fcntl.LOCK_UN)  # A child that another thread has forked meanwhile keeps the descriptor open.
         os.close(lock)
 
 

@@ -13,7 +13,7 @@ from attune._attune import apply_changes, hold_changes, release_changes, report_
 
 
 class RankGroup:
-    """The ranks of a process group, from now until end(): their changes wait for exchange()."""
+    """The ranks of a process group. Their changes wait for exchange() from hold() until end()."""
 
     def __init__(self, group: Any) -> None:
         """group: a ProcessGroup, or True for the default one. Raises ValueError if this process is not one of its ranks."""
@@ -23,12 +23,15 @@ class RankGroup:
         if distributed.get_rank(self._group) < 0:
             raise ValueError("this process is no rank of the group that group= names")
         self._said: set[str] = set()
-        hold_changes()
 
     def is_of(self, group: Any) -> bool:
         return self._group is (None if group is True else group)
 
+    def hold(self) -> None:
+        hold_changes()
+
     def end(self) -> None:
+        """Does nothing before hold()."""
         release_changes()
 
     def exchange(self) -> bool:

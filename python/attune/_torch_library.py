@@ -40,9 +40,11 @@ class Registration:
                 why_not = register_stable_kernels()
             if why_not:
                 raise RuntimeError(why_not)
-        except RuntimeError as error:
+        except BaseException as error:
             self.end()
-            raise NotAvailable(f"PyTorch refuses the kernels: {error}") from None
+            if isinstance(error, RuntimeError):
+                raise NotAvailable(f"PyTorch refuses the kernels: {error}") from None
+            raise
 
     def end(self) -> None:
         withdraw_stable_kernels()

@@ -18,7 +18,6 @@ from attune import _attune, _libraries, errors
 
 PathText = str | os.PathLike[str]
 _EVERY_S = 0.1
-_OF_CODE: Mapping[str, type[errors.Error]] = {kind.code: kind for kind in errors.Error.__subclasses__()}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -198,7 +197,7 @@ def _failure(status: int, answer: str, log: str) -> errors.Error:
     """Returns the error of a program run with --json. A killed program has written no answer."""
     try:
         error = json.loads(answer)["error"]
-        return _OF_CODE[error["code"]](error["message"])
+        return errors.CLASSES[error["code"]](error["message"])
     except (ValueError, KeyError, TypeError):
         pass
     lines = [line.removeprefix("attune: ") for line in log.splitlines() if line.strip()]

@@ -29,16 +29,17 @@ from attune._attune import (
     examine_linear,
     product_counts,
     product_functions,
+    product_types,
     run_product,
     serve_untuned,
 )
 
-_NUMBERS = {torch.float32: 1, torch.bfloat16: 2, torch.float16: 3}  # Numbers of attune::DType.
+_NUMBERS = {getattr(torch, name): number for name, number in product_types.items()}
 _KINDS = (torch.Tensor, torch.nn.Parameter)  # Subclasses may behave differently.
 _STRIDED = torch.strided
 _lock = threading.RLock()
-_way = ""  # What patch() did: "dispatcher", "library", "python", or nothing.
-_WAYS = ("dispatcher", "library", "python")  # The first that can be had is the best.
+_way = ""  # What patch() did: one of WAYS, or nothing.
+WAYS = ("dispatcher", "library", "python")  # The first that can be had is the best.
 _why = ""  # Why it was not the dispatcher.
 _why_no_cuda = ""  # Why CUDA tensors are not served.
 _was_patched = False
@@ -80,29 +81,31 @@ def patch(way: str | None = None, group: Any = None, untuned: bool = False) -> N
 
     A second call does nothing, whatever its way and `untuned` are. No other thread may run PyTorch while it is patched or
     unpatched. Raises ValueError for another way, for a group that this process is no rank of, and for another group than the first call's;
-    UnavailableError if the way that was asked for cannot be had.
+    UnavailableError if the way that was asked for cannot be had. Whatever it raises, KeyboardInterrupt too, PyTorch is as it was before.
     """
     global _was_patched, _ranks
-    if way is not None and way not in _WAYS:
+    if way is not None and way not in WAYS:
         raise ValueError(f"way must be 'dispatcher', 'library', 'python' or None, got {way!r}")
     with _lock:
         if _way:
             if group is not None and (_ranks is None or not _ranks.is_of(group)):
                 raise ValueError("PyTorch is patched without this group, call attune.torch.unpatch() first")
             return
-        if group is not None:
-            _ranks = _torch_group.RankGroup(group)
-        serve_untuned(untuned)
+        _restore()  # An interrupt, or a fork() beside another thread's patch() or unpatch(), has left a part.
         try:
-            _patch_by([way] if way else list(_WAYS))
-        except errors.UnavailableError:
-            _end_group()
+            if group is not None:
+                _ranks = _torch_group.RankGroup(group)
+                _ranks.hold()
+            serve_untuned(untuned)
+            _patch_by([way] if way else list(WAYS))
+            if _ranks is not None:
+                _ranks.exchange()
+        except BaseException:
+            _restore()
             raise
         if not _was_patched:
             _was_patched = True
             atexit.register(_warn_of_nothing_routed)
-        if _ranks is not None:
-            _ranks.exchange()
 
 
 def _patch_by(ways: list[str]) -> None:
@@ -140,28 +143,37 @@ def sync() -> bool:
         return _ranks.exchange()
 
 
-def _end_group() -> None:
-    global _ranks
-    if _ranks is not None:
-        _ranks.end()
-        _ranks = None
-
-
 def unpatch() -> None:
     """Restores PyTorch's own kernels and the variables that patch() set, and ends what a group agrees on. Does nothing without a
     patch."""
-    global _way, _original, _registration
     with _lock:
-        _end_group()
-        if _way == "dispatcher" and _kernels is not None:
-            _kernels.attune_torch_unregister()
-            _give_back_operators()
-        elif _way == "library" and _registration is not None:
-            _registration.end()
-            _registration = None
-        elif _way == "python":
-            torch.nn.functional.linear, _original = _original, None
-        _way = ""
+        _restore()
+
+
+def _restore() -> None:
+    """Undoes what there is of a patch, however far patch() or an earlier call came."""
+    global _way, _original, _ranks, _registration
+    _way = ""
+    if _ranks is not None:
+        _ranks.end()
+        _ranks = None
+    if _kernels is not None:
+        _kernels.attune_torch_unregister()
+    _give_back_operators()
+    if _registration is not None:
+        _registration.end()
+        _registration = None
+    if _original is not None:
+        torch.nn.functional.linear, _original = _original, None
+
+
+def _renew_lock() -> None:
+    """In a child of fork(), which lacks the thread that may hold the lock."""
+    global _lock
+    _lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_renew_lock)
 
 
 @contextlib.contextmanager
@@ -244,7 +256,7 @@ def _take_operators() -> None:
     CUDA libraries that PyTorch has loaded."""
     wanted = {_OPERATORS: _kernels_file}
     libraries = _libraries.folder()
-    if libraries is not None and _libraries.VARIABLE not in os.environ:
+    if libraries is not None and _libraries.is_unset():
         wanted[_libraries.VARIABLE] = libraries
     _variables.update({name: (os.environ.get(name), value) for name, value in wanted.items()})
     os.environ.update(wanted)

@@ -17,8 +17,8 @@
 #include "gil.h"
 #include "packed_operands.h"
 #include "packed_weights.h"
-#include "torch_calls.h"
-#include "torch_library.h"
+#include "torch/torch_calls.h"
+#include "torch/torch_library.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;

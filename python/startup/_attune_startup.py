@@ -11,21 +11,30 @@ import os
 import sys
 import warnings
 
-WAYS = {"1": None, "true": None, "dispatcher": "dispatcher", "python": "python"}
+
+def arguments_of(value, ways):
+    """Of patch(). The value is 1, `true` or a way, and `,untuned` behind it if that is wanted."""
+    word, comma, rest = value.partition(",")
+    if word not in ("1", "true", *ways) or (comma and rest != "untuned"):
+        raise ValueError(f"ATTUNE_TORCH expects 1 or a way ({', '.join(ways)}), with ',untuned' or without: '{value}'")
+    return {"way": word if word in ways else None, "untuned": bool(comma)}
+
+
+def tune_online():
+    """The process's dispatcher reads the variable at its first call."""
+    of_user = any(os.environ.get(name) for name in ("ATTUNE_ONLINE_TUNING", "HIP_ONLINE_TUNING"))
+    if not of_user and not os.environ.get("ATTUNE_REQUIRE"):  # Rows that online tuning finds state no requirement.
+        os.environ["ATTUNE_ONLINE_TUNING"] = "1"
 
 
 def patch():
     """Never an error: the program did not call it."""
     try:
-        wanted = os.environ.get("ATTUNE_TORCH", "")
-        if wanted not in WAYS:
-            raise ValueError(f"ATTUNE_TORCH expects 1, dispatcher or python: '{wanted}'")
-        # The process's dispatcher reads it at its first call.
-        if not os.environ.get("ATTUNE_REQUIRE"):  # Rows that online tuning finds state no requirement.
-            os.environ.setdefault("ATTUNE_ONLINE_TUNING", "1")
         import attune.torch
 
-        attune.torch.patch(WAYS[wanted])
+        arguments = arguments_of(os.environ.get("ATTUNE_TORCH", ""), attune.torch.WAYS)
+        tune_online()
+        attune.torch.patch(**arguments)
     except Exception as error:
         warnings.warn(f"attune: PyTorch is not patched: {error}", RuntimeWarning, stacklevel=1)
 

@@ -34,6 +34,8 @@ class Libraries(unittest.TestCase):
         with mock.patch.object(_libraries, "folder", return_value="/wheels/lib"):
             with mock.patch.dict(os.environ, others, clear=True):
                 self.assertEqual(_libraries.environment(), {**others, _libraries.VARIABLE: "/wheels/lib"})
+            with mock.patch.dict(os.environ, {_libraries.VARIABLE: ""}):
+                self.assertEqual(_libraries.environment()[_libraries.VARIABLE], "/wheels/lib", "empty counts as unset")
             with mock.patch.dict(os.environ, {_libraries.VARIABLE: "/own"}):
                 self.assertEqual(_libraries.environment()[_libraries.VARIABLE], "/own")
         with mock.patch.object(_libraries, "folder", return_value=None), mock.patch.dict(os.environ, others, clear=True):

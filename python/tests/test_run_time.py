@@ -2,6 +2,8 @@
 """Errors, capture, tables and tuning: from a call that no row serves to one that a row serves."""
 
 import csv
+import gc
+import json
 import os
 import re
 import signal
@@ -14,7 +16,7 @@ from unittest import mock
 import numpy as np
 
 import attune
-from attune import errors
+from attune import _tune, errors
 from scripts import run_script
 
 SHAPE = "gemm_a16w16 m=12 n=32 k=64 dtype=fp32"
@@ -246,6 +248,15 @@ class Tunes(InAFolder):
         self.assertFalse((self.folder / "t.csv").exists())
         with self.assertRaisesRegex(errors.IoError, "/proc/none"):
             attune.tune(self.shapes((1, 8, 8)), self.folder / "t.csv", journal="/proc/none/j.db", **FAKE)
+
+    def test_a_callers_own_error_is_none_of_the_program_s(self):
+        class Own(errors.Error):
+            code = "unavailable"
+
+        answer = json.dumps({"error": {"code": "unavailable", "message": "why"}})
+        self.assertIs(type(_tune._failure(1, answer, "")), errors.UnavailableError)
+        del Own
+        gc.collect()
 
     def test_a_program_that_is_not_there(self):
         os.environ["ATTUNE_PROGRAM"] = str(self.folder / "none")

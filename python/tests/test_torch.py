@@ -144,6 +144,16 @@ class Patch(unittest.TestCase):
                 torch.testing.assert_close(got, block(x), rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype])
                 attune.torch.patch("python", untuned=True)
 
+    def test_every_type(self):
+        for dtype, tolerance in TOLERANCE.items():
+            with self.subTest(dtype), torch.inference_mode():
+                x, w, bias = numbers(3, 48, dtype=dtype), numbers(16, 48, dtype=dtype), numbers(16, dtype=dtype)
+                self.before = attune.torch.calls()
+                got = F.linear(x, w, bias)
+                self.assertEqual(self.counted(), (1, 0))
+                wanted = self.original(x.float(), w.float(), bias.float())
+                torch.testing.assert_close(got.float(), wanted, rtol=tolerance, atol=tolerance)
+
     def test_the_number_of_pytorch_s_threads_stays(self):
         before = torch.get_num_threads()
         self.addCleanup(torch.set_num_threads, before)

@@ -442,6 +442,10 @@ class OnAndOff(WithKernels):
             with attune.torch.patched("dispatcher"):
                 self.assertEqual(os.environ[name], "/wheels/lib")
             self.assertNotIn(name, os.environ)
+            os.environ[name] = ""
+            with attune.torch.patched("dispatcher"):
+                self.assertEqual(os.environ[name], "/wheels/lib", "empty counts as unset")
+            self.assertEqual(os.environ[name], "")
             os.environ[name] = "/own"
             with attune.torch.patched("dispatcher"):
                 self.assertEqual(os.environ[name], "/own", "the user has said it")

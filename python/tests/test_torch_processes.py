@@ -323,8 +323,57 @@ class ATTUNE_TORCH(Processes):
             self.run_program("import torch; assert 'attune' not in sys.modules", value)
 
     def test_a_wrong_value_is_a_warning(self):
-        log = self.run_program("import torch; assert 'attune.torch' not in sys.modules", "maybe")
-        self.assertIn("PyTorch is not patched: ATTUNE_TORCH expects 1, dispatcher or python: 'maybe'", log[0])
+        for value in ("maybe", "1,maybe", "1,untuned,", "untuned"):
+            log = self.run_program(
+                """
+                import torch, attune.torch, os
+                assert attune.torch.status()["way"] == ""
+                assert "ATTUNE_ONLINE_TUNING" not in os.environ
+                """,
+                value,
+                ATTUNE_ONLINE_TUNING=None,
+            )
+            expected = f"1 or a way (dispatcher, library, python), with ',untuned' or without: '{value}'"
+            self.assertIn(f"PyTorch is not patched: ATTUNE_TORCH expects {expected}", log[0])
+
+    def test_every_way_can_be_asked_for(self):
+        for way in attune.torch.WAYS:
+            log = self.run_program(
+                """
+                import torch, attune.torch, os
+                print(attune.torch.status()["way"] or "none", file=sys.stderr)
+                """,
+                way,
+                ATTUNE_ONLINE_TUNING="0",
+            )
+            if "none" in log:  # Such as a PyTorch that is too old for "library".
+                self.assertRegex(log[0], "PyTorch is not patched: PyTorch .* has no stable interface|compile|compiler|headers")
+            else:
+                self.assertIn(way, log)
+
+    def test_products_without_a_row_are_served_untuned_where_the_variable_says_so(self):
+        self.run_program(
+            """
+            import torch
+            assert (torch.nn.functional.linear(torch.ones(4, 64), torch.ones(32, 64)) == 64).all()
+            import attune.torch
+            assert attune.torch.status()["way"] == "python"
+            assert attune.torch.calls()["untuned"] == 1, attune.torch.calls()
+            """,
+            "python,untuned",
+            ATTUNE_ONLINE_TUNING="0",
+        )
+
+    def test_online_tuning_is_on_unless_the_user_has_said_otherwise(self):
+        text = """
+            import os, torch
+            assert os.environ["ATTUNE_ONLINE_TUNING"] == "{0}", os.environ["ATTUNE_ONLINE_TUNING"]
+            """
+        for own, expected in (("", "1"), ("0", "0"), ("shared", "shared")):
+            with self.subTest(own):
+                self.run_program(text.format(expected), "python", ATTUNE_ONLINE_TUNING=own)
+        with self.subTest("of the older name"):
+            self.run_program(text.format(""), "python", ATTUNE_ONLINE_TUNING="", HIP_ONLINE_TUNING="1")
 
     def test_tunes_beside_the_program_and_serves(self):
         self.run_program(

@@ -165,6 +165,8 @@ class CheckLayers(unittest.TestCase):
         self.passes(files)
         files["src/core/b.h"] = []
         self.refused(files, "src/core: 31 files, tests aside; a folder has at most 30")
+        self.refused({f"python/src/a{number}.h": [] for number in range(31)},
+                     "python/src: 31 files, tests aside; a folder has at most 30")
 
 
 if __name__ == "__main__":

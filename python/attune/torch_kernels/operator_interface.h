@@ -18,7 +18,7 @@ struct OperatorProblem {
   DeviceKind kind;
   int32_t index;  ///< Of the device among those of its kind.
   int64_t m, n, k;
-  int32_t dtype;  ///< Number of attune::DType.
+  int32_t dtype;  ///< type_number
   bool a_is_km, b_is_kn, has_bias;
   int32_t threads;  ///< Number of threads that PyTorch runs on, on a host.
 };

@@ -37,13 +37,18 @@ struct CallPlace {
   void* stream;
 };
 
+/// Numbers of attune::DType, which torch_product.cpp holds them to. `other`: one that has no products here.
+namespace type_number {
+inline constexpr int32_t other = 0, fp32 = 1, bf16 = 2, fp16 = 3, count = 4;
+}
+
 /// A tensor. `dims` < 0: there is none. Strides are in elements.
 struct TensorView {
   void* data;
   const int64_t* sizes;
   const int64_t* strides;
   int32_t dims;
-  int32_t dtype;  ///< Number of attune::DType; 0 (fp64): one that has no products here.
+  int32_t dtype;  ///< type_number
 };
 
 /// out[..., n] = x[..., k] · w (+ bias[n]).

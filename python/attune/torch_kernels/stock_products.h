@@ -11,8 +11,16 @@
 namespace attune::python {
 
 inline at::ScalarType scalar_type_of(int32_t dtype) {
-  TORCH_CHECK(dtype >= 1 && dtype <= 3, "PyTorch has no product of this type here");
-  return dtype == 1 ? at::ScalarType::Float : dtype == 2 ? at::ScalarType::BFloat16 : at::ScalarType::Half;
+  switch (dtype) {
+    case type_number::fp32:
+      return at::ScalarType::Float;
+    case type_number::bf16:
+      return at::ScalarType::BFloat16;
+    case type_number::fp16:
+      return at::ScalarType::Half;
+    default:
+      TORCH_CHECK(false, "PyTorch has no product of this type here");
+  }
 }
 
 /// A matrix whose memory each run names anew, without making a tensor.

@@ -50,17 +50,16 @@ class Raised {
   bool before_;
 };
 
-/// Numbers of attune::DType.
 int32_t dtype_of(at::ScalarType type) {
   switch (type) {
     case at::ScalarType::Float:
-      return 1;
+      return type_number::fp32;
     case at::ScalarType::BFloat16:
-      return 2;
+      return type_number::bf16;
     case at::ScalarType::Half:
-      return 3;
+      return type_number::fp16;
     default:
-      return 0;
+      return type_number::other;
   }
 }
 

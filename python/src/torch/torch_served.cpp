@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "torch_served.h"
+#include "torch/torch_served.h"
 
 #include <optional>
 #include <stdexcept>
 
 #include "gil.h"
-#include "torch_product.h"
+#include "torch/torch_product.h"
 
 namespace nb = nanobind;
 

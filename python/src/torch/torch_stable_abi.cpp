@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "torch_stable_abi.h"
+#include "torch/torch_stable_abi.h"
 
 #include <dlfcn.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "torch_library.h"
+#include "torch/torch_library.h"
 
 #include <dlfcn.h>
 #include <nanobind/stl/array.h>
@@ -10,8 +10,8 @@
 #include <string>
 #include <utility>
 
-#include "torch_served.h"
-#include "torch_stable_kernels.h"
+#include "torch/torch_served.h"
+#include "torch/torch_stable_kernels.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -115,7 +115,10 @@ std::string open_library_kernels(const std::string& file, const nb::dict& functi
   if (library == nullptr) return "PyTorch's library is not loaded: " + file;
   if (const char* missing = found->abi.load(library)) return std::string("PyTorch has no function ") + missing;
   found->pools = ThreadPools(library);
-  found->dtypes = {-1, found->abi.dtype_float32(), found->abi.dtype_bfloat16(), found->abi.dtype_float16()};
+  found->dtypes[type_number::other] = -1;
+  found->dtypes[type_number::fp32] = found->abi.dtype_float32();
+  found->dtypes[type_number::bf16] = found->abi.dtype_bfloat16();
+  found->dtypes[type_number::fp16] = found->abi.dtype_float16();
   found->cpu = found->abi.device_type_cpu();
   found->to_capsule = functions["to_capsule"];
   found->from_capsule = functions["from_capsule"];

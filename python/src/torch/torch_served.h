@@ -2,7 +2,7 @@
 #pragma once
 #include <utility>
 
-#include "torch_stable_tensor.h"
+#include "torch/torch_stable_tensor.h"
 
 namespace attune::python {
 

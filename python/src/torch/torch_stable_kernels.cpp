@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include "torch_stable_kernels.h"
+#include "torch/torch_stable_kernels.h"
 
 #include <attune/error.h>
 
 #include <stdexcept>
 #include <string_view>
 
-#include "torch_product.h"
-#include "torch_served.h"
+#include "torch/torch_product.h"
+#include "torch/torch_served.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;

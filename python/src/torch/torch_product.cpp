@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "torch_product.h"
+#include "torch/torch_product.h"
 
 #include <attune/dispatcher.h>
 
@@ -14,6 +14,10 @@
 
 namespace attune::python {
 namespace {
+
+constexpr bool is_number_of(int32_t number, DType dtype) { return static_cast<DType>(number) == dtype; }
+static_assert(is_number_of(type_number::fp32, DType::fp32) && is_number_of(type_number::bf16, DType::bf16) &&
+              is_number_of(type_number::fp16, DType::fp16) && is_number_of(type_number::other, DType::fp64));
 
 constexpr size_t kNumReasons = static_cast<size_t>(Reason::count);
 constexpr uintptr_t kAlignmentBits = 15;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "torch_stable_tensor.h"
+#include "torch/torch_stable_tensor.h"
 
 #include <algorithm>
 #include <stdexcept>
@@ -51,7 +51,7 @@ TensorView StableTensor::view() const {
       abi.get_sizes(handle_, &sizes) != 0 || abi.get_strides(handle_, &strides) != 0)
     return none;
   const int32_t dtype = torch_dtype();
-  for (size_t number = 1; number < pytorch->dtypes.size(); ++number) {
+  for (size_t number = 0; number < pytorch->dtypes.size(); ++number) {
     if (pytorch->dtypes[number] == dtype) seen.dtype = static_cast<int32_t>(number);
   }
   seen.sizes = sizes;

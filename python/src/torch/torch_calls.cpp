@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "torch_calls.h"
+#include "torch/torch_calls.h"
 
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
@@ -17,7 +17,7 @@
 #include "dispatchers.h"
 #include "errors.h"
 #include "gil.h"
-#include "torch_product.h"
+#include "torch/torch_product.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -25,7 +25,7 @@ using namespace nb::literals;
 namespace attune::python {
 namespace {
 
-/// Address, number of DType, sizes, strides.
+/// Address, type_number, sizes, strides.
 using Description = std::tuple<uintptr_t, int, std::vector<int64_t>, std::vector<int64_t>>;
 
 constexpr CallPlace kHost{DeviceKind::host, 0, nullptr};
@@ -70,6 +70,15 @@ void count_product(const std::string& reason) {
   fail_value("no reason is named " + reason);
 }
 
+/// By the names of PyTorch's types.
+nb::dict product_types() {
+  nb::dict all;
+  all["float32"] = type_number::fp32;
+  all["bfloat16"] = type_number::bf16;
+  all["float16"] = type_number::fp16;
+  return all;
+}
+
 nb::dict all_counts() {
   const auto now = product_counts();
   nb::dict all;
@@ -83,13 +92,15 @@ void add_torch_calls(nb::module_& module) {
   nb::class_<KeptProduct>(module, "PreparedProduct", "A product that Attune takes; see examine_linear.")
       .def_prop_ro("copies_x", [](const KeptProduct& kept) { return kept.prepared.copies_x; })
       .def_prop_ro("copies_bias", [](const KeptProduct& kept) { return kept.prepared.copies_bias; });
-  module.def("examine_linear", &examine_linear, "x"_a, "w"_a, "bias"_a.none(), "threads"_a,
-             "Takes (address, number of DType, sizes, strides) of each; counts, and returns None, where PyTorch is to "
-             "compute the call.");
+  module.def(
+      "examine_linear", &examine_linear, "x"_a, "w"_a, "bias"_a.none(), "threads"_a,
+      "Takes (address, number of product_types, sizes, strides) of each; counts, and returns None, where PyTorch is to "
+      "compute the call.");
   module.def("run_product", &run_product, "prepared"_a, "x"_a, "w"_a, "bias"_a, "out"_a,
              "Runs it on addresses (bias 0: none). Returns False where no library supports it.");
   module.def("serve_untuned", &serve_untuned, "serves"_a,
              "Whether libraries of Attune serve the host's calls without a row from now on, or PyTorch.");
+  module.attr("product_types") = product_types();
   module.def("count_product", &count_product, "reason"_a);
   module.def("product_counts", &all_counts);
   module.def("product_functions", [] { return reinterpret_cast<uintptr_t>(&product_functions()); });

@@ -8,7 +8,7 @@
 
 #include "product_interface.h"
 #include "thread_pools.h"
-#include "torch_stable_abi.h"
+#include "torch/torch_stable_abi.h"
 
 namespace attune::python {
 
@@ -16,7 +16,7 @@ namespace attune::python {
 struct PyTorch {
   TorchStableAbi abi;
   ThreadPools pools;
-  std::array<int32_t, 4> dtypes{};  ///< PyTorch's number of each attune::DType; that of 0 means nothing.
+  std::array<int32_t, type_number::count> dtypes{};  ///< PyTorch's number of each type_number; no type has `other`'s.
   int32_t cpu = 0;
   /// Of versions without tensor_from_pyobject(): functions of torch._C that exchange a tensor and a capsule with its
   /// handle.
