@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -151,9 +152,11 @@ int run_check(CheckOptions options) {
   print_notes(notices);
   const auto environment = environment_of(options);
   std::optional<JournalRun> recorded;
+  const bool measures =
+      std::ranges::any_of(rows, [](const CheckedRow& row) { return row.status != CheckStatus::foreign; });
   if (environment && !options.no_run) {
     recorded.emplace(options.run.journal, environment->device());
-    wait_for_quiet(*environment, options.run.quiet_wait_s, is_interrupted);
+    if (measures) wait_for_quiet(*environment, options.run.quiet_wait_s, is_interrupted);
   }
   CheckRun run(options, device, std::move(rows));
   if (environment && !is_interrupted()) run.check(*environment);

@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "ops/extent.h"
 #include "pipeline/checks.h"
 
 namespace attune {
@@ -30,7 +31,7 @@ std::optional<std::string> why_no_problem(const FamilySpec& family, const TableR
   for (const KeyColumn& key : family.key) {
     if (key.kind != ColumnKind::integer) continue;
     const int64_t size = row.problem.integer_or(key.attribute, 1);
-    if (size < 1) return fmt::format("no problem has the size {} = {}", key.column, size);
+    if (size < 1 || size > kMaxExtent) return fmt::format("no problem has the size {} = {}", key.column, size);
   }
   // Whether this build computes a foreign device's types is not the table's fault; what a problem is, is.
   return std::nullopt;

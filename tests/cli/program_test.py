@@ -122,6 +122,9 @@ class TheProgram(story.Story):
             if "got 'cuda:0'" not in refused.stderr:  # This build has the kind.
                 self.assertIn("the NVIDIA driver (libcuda.so.1) cannot be opened, install it: ", refused.stderr)
                 self.assertIn(reason, refused.stderr)
+                tuned = self.attune("tune", "-m", "1", "-n", "8", "-k", "8", "-o", f"{name}.csv", "--max-trials", "1",
+                                    "--libtype", "portable", "--quiet-wait", "0", env=env)  # On the CPU, and says why.
+                self.assertRegex(tuned.stderr, f"(?m)^note: devices of the kind 'cuda' are left out, .*{re.escape(reason)}")
 
     def test_a_small_stack_is_enough(self):
         if b"__asan_init" in story.PROGRAM.read_bytes() or b"__tsan_init" in story.PROGRAM.read_bytes():

@@ -53,8 +53,35 @@ class GpuCheck(unittest.TestCase):
         self.assertEqual(self.state()["tests"]["status"], "failed: status 3 of command 1")
         self.assertIn("it fails", (self.out / "report.md").read_text())
         for row in (3, 5):
-            self.script(f"bin/attune_tests_{row}", "echo fine")
+            self.script(f"bin/attune_tests_{row}", "echo '[==========] 2 tests from 1 test suite ran. (1 ms total)'")
         self.assertEqual(self.check("--parts", "tests").returncode, 0)
+
+    def test_tests_that_are_skipped_are_counted_and_all_of_them_are_a_failure(self):
+        counts = "echo '[==========] 2 tests from 1 test suite ran. (1 ms total)'; "
+        self.script("bin/attune_tests_3", counts)
+        self.script("bin/attune_tests_5", counts + "echo '[  SKIPPED ] 1 test, listed below:'")
+        done = self.check("--parts", "tests")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertIn("1 of 4 tests were skipped", done.stdout)
+        self.assertIn("1 of 4 tests were skipped", (self.out / "report.md").read_text())
+        for one in (counts + "echo '[  SKIPPED ] 2 tests, listed below:'", "echo '[==========] 0 tests from 0 test suites ran. (0 ms total)'",
+                    "echo 'Ran 2 tests in 0.1s'; echo 'OK (skipped=2)'"):
+            for row in (3, 5):
+                self.script(f"bin/attune_tests_{row}", one)
+            self.assertEqual(self.check("--parts", "tests", "--again").returncode, 1, one)
+            self.assertIn("all tests were skipped", self.state()["tests"]["status"])
+
+    def test_a_place_that_cannot_be_written_and_a_damaged_state_are_one_sentence(self):
+        (self.folder / "file").write_text("")
+        for arguments in (("--out", str(self.folder / "file")), ("--out", "/proc/nowhere"), ("--archive", str(self.folder)), ("--archive", "/nowhere/a.tar.xz")):
+            done = self.check(*arguments, "--parts", "machine")
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+        for text in ("{bad", "[]"):
+            self.out.mkdir(exist_ok=True)
+            (self.out / "state.json").write_text(text)
+            done = self.check("--parts", "machine")
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("state.json is damaged: remove it", done.stderr)
 
     def test_a_part_that_takes_too_long_is_cut_and_the_rest_is_left(self):
         self.script("bin/attune", "sleep 30")
@@ -83,7 +110,7 @@ class GpuCheck(unittest.TestCase):
 
     def package(self, text):
         """The package of the archive, and stories of PyTorch that import it."""
-        story = "import os, subprocess\nsubprocess.run([os.environ['ATTUNE_PYTHON'], '-c', 'import attune; print(attune.__file__)'], check=True)\n"
+        story = "import os, subprocess\nsubprocess.run([os.environ['ATTUNE_PYTHON'], '-c', 'import attune; print(attune.__file__)'], check=True)\nprint('Ran 1 test in 0.1s')\n"
         for name, of in {"package/attune/__init__.py": text, "package/attune/torch.py": "", "tests/gpu/pytorch_test.py": story}.items():
             (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
             (self.folder / name).write_text(of)

@@ -202,7 +202,8 @@ std::vector<Environment> open_environments(const DeviceChoice& devices, Isolatio
   // The modules' load variables must be set before any thread starts.
   const Registry& solvers = registry();
   print_notes(solvers.notices());
-  kernel_cache_folder(kernels);  // Before a device is opened.
+  if (devices.ids.empty()) print_notes(device_notices());  // A GPU whose driver is broken is nobody's choice.
+  kernel_cache_folder(kernels);                            // Before a device is opened.
   max_cache_bytes(kernels);
   if (units_are_cores(parts.front().name)) check_stack();
   const auto strays = isolation == Isolation::process ? std::make_shared<Strays>() : nullptr;
