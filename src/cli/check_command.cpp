@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/error.h"
 #include "base/line_output.h"
@@ -17,6 +18,7 @@
 #include "cli/flags/arguments.h"
 #include "cli/flags/device_flags.h"
 #include "cli/flags/value_checks.h"
+#include "device/device_kind.h"
 #include "device/devices.h"
 #include "formats/csv/architectures.h"
 #include "formats/csv/ban_file.h"
@@ -107,6 +109,9 @@ class CheckRun {
       print_notes(
           std::vector{fmt::format("no lookup on this device takes {}, which could be removed", counted(num, "row"))});
     if (!counts_.is_checked()) print_line(stderr, "attune: no row of the file could be checked on this device");
+    if (const auto units = other_threads(); !units.empty())
+      print_notes(std::vector{fmt::format("rows are for another number of threads: --threads {} checks them",
+                                          fmt::join(units, " or --threads "))});
     const size_t num_unusable = counts_.of(CheckStatus::unusable);
     if (counts_.is_checked() && num_unusable > 0)
       print_line(stderr, fmt::format("attune: {} of this device cannot be used", counted(num_unusable, "row")));
@@ -114,6 +119,16 @@ class CheckRun {
   }
 
  private:
+  /// Numbers of threads that rows of this host are for, while it is opened with others.
+  std::set<int64_t> other_threads() const {
+    std::set<int64_t> all;
+    for (const CheckedRow& row : rows_) {
+      const bool is_of_host = units_are_cores(device_) && row.gfx == device_.gfx;
+      if (row.status == CheckStatus::foreign && is_of_host && row.num_units != device_.num_units)
+        all.insert(row.num_units);
+    }
+    return all;
+  }
   ProgressLine progress() const {
     return {counts_.all(), rows_.size(), counted_of(counts_.all(), rows_.size(), "row") + " checked",
             now_ == nullptr ? "" : "checking " + short_shape(now_->problem), counts_.text()};

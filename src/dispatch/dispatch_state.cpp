@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "dispatch/dispatch_state.h"
+#include "dispatch/capture/made_captures.h"
 
 #include <algorithm>
 #include <chrono>
@@ -110,7 +111,7 @@ void Dispatcher::State::finish() {
   std::optional<std::string> capture_error;
   if (capture) capture_error = capture->flush();
   if (plans.is_in_child()) return;  // Another thread of the parent may have held the log's lock.
-  log.finish(counts(), has_left, capture_error);
+  log.finish(counts(), has_left, capture_error, was_capture_made());
 }
 
 }  // namespace attune

@@ -41,8 +41,14 @@ LimitedDevice& PlanService::make_device(int64_t units) {
   }
   made->now.store(rows.release());
   if (!is_host_) return *made;
-  if (const auto why = notice_without_rows(*made->now.load(), made->units); !why.empty()) log_.say(why);
+  made->why_no_rows = notice_without_rows(*made->now.load(), made->units);
+  made->has_no_rows = !made->why_no_rows.empty();
   return *made;
+}
+
+/// Says it when a call is made under the limit: an application may set another one before its first.
+void PlanService::say_why_no_rows(LimitedDevice& device) {
+  if (device.has_no_rows.exchange(false)) log_.say(device.why_no_rows);
 }
 
 int64_t PlanService::set_threads(int64_t threads) {
@@ -57,6 +63,10 @@ int64_t PlanService::set_threads(int64_t threads) {
   }
   // Applications repeat the same number, so that the pointer is only read.
   LimitedDevice* const wanted = device.load(std::memory_order_acquire);
+  if (first_ != nullptr && wanted->has_no_rows.load(std::memory_order_relaxed)) {
+    const Lock lock(guard_);
+    say_why_no_rows(*wanted);
+  }
   if (present_.load(std::memory_order_relaxed) != wanted) present_.store(wanted, std::memory_order_release);
   return units;
 }

@@ -116,6 +116,18 @@ TEST_F(ThreadLimitTest, IsTheLeastOfWhatEnvironmentAndCallerSet) {
   }
 }
 
+TEST_F(ThreadLimitTest, ALimitThatNoCallWasMadeUnderIsNotReported) {
+  if (all_ < 2) GTEST_SKIP() << "one core: there is no second limit";
+  write(row(1, 4, "4x4"));
+  testing::internal::CaptureStderr();
+  dispatcher().set_threads(1);  // As PyTorch does before its first product.
+  dispatcher().require_row(key(4));
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  testing::internal::CaptureStderr();
+  dispatcher().set_threads(0);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::HasSubstr("the tables have no row for"));
+}
+
 TEST_F(ThreadLimitTest, ALimitWithoutRowsIsReportedWithTheCommand) {
   write(row(all_, 4, "4x4"));
   testing::internal::CaptureStderr();

@@ -179,6 +179,8 @@ std::vector<CheckedRow> read_rows_to_check(const std::string& file, const std::s
     const TableRow& row = *report.row;
     CheckedRow& checked = rows.emplace_back();
     checked.line = row.line;
+    checked.gfx = row.gfx;
+    checked.num_units = row.num_units;
     checked.place = place_of(table, row);
     checked.problem = row.problem;
     checked.kernel = row.kernel_name;

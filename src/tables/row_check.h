@@ -42,6 +42,8 @@ struct CheckedRow {
   Requirement require = Requirement::none;  ///< Requirement that the row states of its kernel.
   std::optional<double> us;                 ///< Time that the row states.
   std::string why_not_taken;                ///< Why no lookup on the device takes the row; empty: one does.
+  std::string gfx;                          ///< Architecture that a row of a table names; empty for YAML.
+  int64_t num_units = 0;                    ///< `cu_num` of a row of a table.
   CheckStatus status = CheckStatus::unusable;
   std::string
       reason;  ///< Reason of the status. Set before the check: why the row is foreign, cannot be used, or is wrong.

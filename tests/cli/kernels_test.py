@@ -140,7 +140,7 @@ class CompiledKernels(story.Story):
         self.assertNotIn("jit_cpu.gemm", statuses)
         self.assertEqual(statuses["portable.gemm"], "ok")
         listed = self.attune("list", "candidates", "gemm_a16w16 m=1 n=64 k=64 dtype=fp32", env=broken).stdout
-        self.assertRegex(listed, "jit_cpu.gemm .*/nowhere/cc")
+        self.assertRegex(listed, "jit_cpu.gemm: .*/nowhere/cc")
 
     def test_bad_arguments(self):
         self.refused("kernels", says="attune kernels needs one of its commands: list, clear or build; see attune kernels --help")

@@ -111,6 +111,9 @@ class Threads(story.Story):
         key = self.attune("bench", PROBLEM, "--iters", "3", "--threads", "1", "--json").json["device"]
         self.assertEqual(key.rpartition("/")[2], "1")
         self.assertEqual([row["device"] for row in self.attune("check", "t.csv", "--no-run", "--threads", "1", "--json").json], [key])
+        if len(os.sched_getaffinity(0)) > 1:
+            other = self.attune("check", "t.csv", "--quiet-wait", "0", status=1)
+            self.assertIn("rows are for another number of threads: --threads 1 checks them", other.stderr)
         listed = self.attune("list", "devices", env={"ATTUNE_THREADS": "1"}).stdout
         self.assertRegex(listed, r"(?m)^cpu:0 .* 1 thread  ")
         self.assertRegex(listed, r"(?m)^fake:0 .* 4 units  ")

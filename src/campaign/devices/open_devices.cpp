@@ -186,6 +186,8 @@ std::unique_ptr<Kernels> open_kernels(const DeviceInfo& device, const KernelOpti
 }
 
 std::string ids_to_open(const DeviceChoice& devices, Isolation isolation, std::span<const std::string> architectures) {
+  // Where the driver of a GPU is broken, the CPU is nobody's choice.
+  if (devices.ids.empty() && devices.threads == 0) print_notes(device_notices());
   const bool is_one = devices.ids.empty() && isolation == Isolation::none;
   return is_one ? device_id(devices, architectures) : device_ids(devices, architectures);
 }
@@ -202,8 +204,7 @@ std::vector<Environment> open_environments(const DeviceChoice& devices, Isolatio
   // The modules' load variables must be set before any thread starts.
   const Registry& solvers = registry();
   print_notes(solvers.notices());
-  if (devices.ids.empty()) print_notes(device_notices());  // A GPU whose driver is broken is nobody's choice.
-  kernel_cache_folder(kernels);                            // Before a device is opened.
+  kernel_cache_folder(kernels);  // Before a device is opened.
   max_cache_bytes(kernels);
   if (units_are_cores(parts.front().name)) check_stack();
   const auto strays = isolation == Isolation::process ? std::make_shared<Strays>() : nullptr;

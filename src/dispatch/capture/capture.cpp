@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/mutex.h"
 #include "dispatch/capture/capture_files.h"
+#include "dispatch/capture/made_captures.h"
 #include "dispatch/capture/shape_counters.h"
 #include "dispatch/table/key_problem.h"
 #include "formats/csv/untuned_table.h"
@@ -27,6 +28,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using ListStatus = ShapeCounters::ListStatus;
+
+std::atomic<bool> was_one_made{false};
 
 /// Returns the name of this process's counts: `<host>.<pid>.<start>`. The start is in nanoseconds, so that neither a
 /// reused process number nor a second capture in the process gets the same name.
@@ -245,7 +248,10 @@ std::string Capture::State::write() {
   return error;
 }
 
+bool was_capture_made() noexcept { return was_one_made; }
+
 Capture::Capture(const fs::path& folder) : state_(std::make_unique<State>(whole_path(folder))) {
+  was_one_made = true;
   State::Live::get().add(state_.get());
 }
 

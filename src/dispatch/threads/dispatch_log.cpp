@@ -32,7 +32,8 @@ void DispatchLog::say_always(const std::string& sentence) {
   print(sentence);
 }
 
-void DispatchLog::finish(const DispatchCounts& all, bool has_left, const std::optional<std::string>& capture_error) {
+void DispatchLog::finish(const DispatchCounts& all, bool has_left, const std::optional<std::string>& capture_error,
+                         bool may_be_captured) {
   const Lock lock(mutex_);
   const bool has_error = capture_error && !capture_error->empty();
   const std::string not_captured =
@@ -41,12 +42,14 @@ void DispatchLog::finish(const DispatchCounts& all, bool has_left, const std::op
           : "";
   if (num_lines_ > kMaxLines) print(fmt::format("{} messages were suppressed", num_lines_ - kMaxLines));
   if (all.missed_shapes > 0 || has_left) {
-    const std::string next = has_error       ? "they are " + not_captured
-                             : capture_error ? "they are captured: attune coverage shows how to tune them"
-                                             : "they are not captured, which takes ATTUNE_TUNE_GEMM=1 and a folder: "
-                                               "ATTUNE_CAPTURE_DIR, else one in ATTUNE_HOME";
+    const std::string next = has_error       ? "; they are " + not_captured
+                             : capture_error ? "; they are captured: attune coverage shows how to tune them"
+                             : may_be_captured
+                                 ? ""
+                                 : "; they are not captured, which takes ATTUNE_TUNE_GEMM=1 and a folder: "
+                                   "ATTUNE_CAPTURE_DIR, else one in ATTUNE_HOME";
     const std::string of_shapes = has_left ? "" : ", of " + counted(all.missed_shapes, "shape");
-    print(fmt::format("{} of {} lookups found no row in the tables{}; {}", all.misses, all.calls, of_shapes, next));
+    print(fmt::format("{} of {} lookups found no row in the tables{}{}", all.misses, all.calls, of_shapes, next));
   } else if (has_error) {
     print("the shapes that were called are " + not_captured);
   }

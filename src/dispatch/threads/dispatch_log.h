@@ -24,8 +24,10 @@ class DispatchLog {
   void unlock() ATTUNE_RELEASE(mutex_) { mutex_.unlock(); }
   /// Prints the last lines: the number of suppressed lines, and the missed lookups. `has_left`: whether callers have
   /// computed calls that no row served, whose shapes are in no count. `capture_error`: why shapes are not captured, as
-  /// Capture::flush() returns it, and empty if they are; nothing if no capture was wanted.
-  void finish(const DispatchCounts& all, bool has_left, const std::optional<std::string>& capture_error);
+  /// Capture::flush() returns it, and empty if they are; nothing if no capture was wanted. `may_be_captured`: the
+  /// application has made a capture of its own, of which nobody knows here what it has.
+  void finish(const DispatchCounts& all, bool has_left, const std::optional<std::string>& capture_error,
+              bool may_be_captured);
 
  private:
   static constexpr size_t kMaxKept = 1024;

@@ -28,14 +28,14 @@ TEST(DispatchLog, ASentenceIsSaidOnceAndTakesOneOfTheLines) {
 
 /// Returns the last lines after 3 of 4 lookups, of 2 shapes, found no row.
 std::string last_lines(const std::optional<std::string>& capture_error, uint64_t missed_shapes = 2,
-                       bool has_left = false) {
+                       bool has_left = false, bool may_be_captured = false) {
   DispatchLog log;
   DispatchCounts counts;
   counts.calls = 4;
   counts.misses = missed_shapes > 0 || has_left ? 3 : 0;
   counts.missed_shapes = missed_shapes;
   testing::internal::CaptureStderr();
-  log.finish(counts, has_left, capture_error);
+  log.finish(counts, has_left, capture_error, may_be_captured);
   return testing::internal::GetCapturedStderr();
 }
 
@@ -46,6 +46,9 @@ TEST(DispatchLog, TheLastLineSaysWhetherMissedShapesAreCapturedAndWhatToDo) {
                 "they are not captured, which takes ATTUNE_TUNE_GEMM=1 and a folder: ATTUNE_CAPTURE_DIR, else "
                 "one in ATTUNE_HOME\n");
   EXPECT_EQ(last_lines(""), missed + "they are captured: attune coverage shows how to tune them\n");
+  EXPECT_EQ(last_lines(std::nullopt, 2, false, true),
+            "attune: 3 of 4 lookups found no row in the tables, of 2 shapes\n")
+      << "an application that captures by itself is not told that it does not";
   EXPECT_EQ(last_lines("cannot create the folder (No space left): '/x'"),
             missed +
                 "they are not all captured, set ATTUNE_CAPTURE_DIR to a folder that can be written: cannot create "
