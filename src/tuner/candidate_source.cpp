@@ -113,7 +113,6 @@ void CandidateSource::begin(const PriorKnowledge& known) {
     tasks.back().costs = expected;
     num_left_ += num_planned(tasks.back().domain, search.options);
   }
-  recall(known);
   for (size_t i = 0; i < searches_.size(); ++i) {
     StrategyOptions& options = searches_[i].options;
     options.spare_trials = num_left_ - num_planned(tasks[i].domain, options);
@@ -152,43 +151,15 @@ std::vector<Candidate> CandidateSource::ask(size_t max_count) {
     states_[next].idle = indices.empty();
     states_[next].num_asked += indices.size();
     for (const uint64_t index : indices) {
-      if (auto candidate = candidate_of(next, index)) asked.push_back(*std::move(candidate));
+      count(search, index);
+      Candidate candidate{search.contender.solver, search.contender.version, search.contender.space.at(index)};
+      if ((split_k_ || !splits_k(candidate.config)) && !is_refused(candidate))
+        asked.push_back(std::move(candidate));
+      else
+        tell_search(next, {.index = index, .status = Status::cancelled});
     }
-  }
-  if (!asked.empty() || !are_searches_exhausted()) return asked;
-  for (const Recalled& one : recalled_) {
-    if (asked.size() == max_count) break;
-    if (has_counted(one)) continue;
-    if (auto candidate = candidate_of(one.search, one.index)) asked.push_back(*std::move(candidate));
   }
   return asked;
-}
-
-std::optional<Candidate> CandidateSource::candidate_of(size_t search, uint64_t index) {
-  const Contender& contender = searches_[search].contender;
-  count(searches_[search], index);
-  Candidate candidate{contender.solver, contender.version, contender.space.at(index)};
-  if ((split_k_ || !splits_k(candidate.config)) && !is_refused(candidate)) return candidate;
-  tell_search(search, {.index = index, .status = Status::cancelled});
-  return std::nullopt;
-}
-
-void CandidateSource::recall(const PriorKnowledge& known) {
-  constexpr double kNearBest = 1.1;
-  constexpr size_t kMost = 8;
-  for (const auto& [candidate, trial] : known.trials) {
-    if (trial.status != Status::ok || !(trial.median_us > 0)) continue;
-    for (size_t i = 0; i < searches_.size(); ++i) {
-      const Contender& contender = searches_[i].contender;
-      const auto index = belongs(candidate, contender) ? contender.space.index_of(candidate.config) : std::nullopt;
-      if (index) recalled_.push_back({i, *index, trial.median_us});
-    }
-  }
-  std::ranges::stable_sort(recalled_, {}, &Recalled::us);
-  std::erase_if(recalled_, [best = recalled_.empty() ? 0 : recalled_.front().us](const Recalled& one) {
-    return one.us > kNearBest * best;
-  });
-  if (recalled_.size() > kMost) recalled_.resize(kMost);
 }
 
 void CandidateSource::tell(const Candidate& candidate, Trial trial) {
@@ -238,13 +209,8 @@ const Versions* CandidateSource::versions_of(const std::string& solver) const {
 
 bool CandidateSource::exhausted() const {
   ATTUNE_CHECK(has_begun_, "the search of {} has not begun", problem_.key());
-  return are_searches_exhausted() &&
-         std::ranges::all_of(recalled_, [&](const Recalled& one) { return has_counted(one); });
-}
-
-bool CandidateSource::are_searches_exhausted() const {
-  return num_left_ == 0 ||
-         std::ranges::all_of(searches_, [](const SolverSearch& search) { return search.strategy->exhausted(); });
+  return num_left_ == 0 || std::all_of(searches_.begin(), searches_.end(),
+                                       [](const SolverSearch& search) { return search.strategy->exhausted(); });
 }
 
 }  // namespace attune

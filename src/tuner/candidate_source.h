@@ -78,17 +78,6 @@ class CandidateSource {
     std::unique_ptr<Strategy> strategy;    ///< Null before begin().
     std::unordered_set<uint64_t> counted;  ///< Indices that were asked for or told.
   };
-  /// A config that an earlier run timed.
-  struct Recalled {
-    size_t search;
-    uint64_t index;
-    double us;
-  };
-  void recall(const PriorKnowledge& known);
-  bool has_counted(const Recalled& one) const { return searches_[one.search].counted.contains(one.index); }
-  bool are_searches_exhausted() const;
-  /// Of a config that is asked for; nothing if it may not be tried.
-  std::optional<Candidate> candidate_of(size_t search, uint64_t index);
   /// All of it but the costs.
   SearchTask task_of(const SolverSearch& search, const PriorKnowledge& known) const;
   const Ban* ban_of_kernel(std::string_view kernel) const { return bans_->find(kernel, device_.key(), problem_.key()); }
@@ -105,9 +94,6 @@ class CandidateSource {
   std::map<const Ban*, uint64_t> num_banned_;  ///< Times that a candidate was left out.
   std::vector<SolverSearch> searches_;
   std::vector<SolverState> states_;  ///< States of searches_, in their order.
-  /// Near the best of an earlier run, fastest first. They are asked for where the strategies have not: those begin with
-  /// winners of similar problems, which may have been decided since.
-  std::vector<Recalled> recalled_;
   bool has_begun_ = false;
   uint64_t num_left_ = 0;  ///< Candidates that all searches together may still ask for.
   std::vector<Candidate> untuned_, recommended_;

@@ -265,39 +265,5 @@ TEST(CandidateSource, ASearchWhoseRulesLeaveNothingSaysSo) {
   EXPECT_THAT(source.remarks(), ElementsAre(HasSubstr("a.one: no more configs are drawn at random")));
 }
 
-TEST(CandidateSource, WhatAnEarlierRunTimedNearTheBestIsAskedForAtTheEnd) {
-  TunerOptions options;
-  options.strategy = {.name = "local", .max_trials = 4};
-  const auto asked_with = [&](const std::vector<std::pair<Candidate, Trial>>& trials) {
-    CandidateSource source({.problem = kProduct}, {}, {contender("x.gemm", 40)}, options, {});
-    source.begin({.trials = trials, .costs = {}});
-    std::vector<Candidate> asked;
-    while (!source.exhausted()) {
-      const auto more = source.ask(1);
-      if (more.empty()) break;
-      for (const Candidate& one : more) source.tell(one, {.median_us = 20});
-      asked.insert(asked.end(), more.begin(), more.end());
-    }
-    return asked;
-  };
-  const auto of_search = asked_with({});
-  ASSERT_EQ(of_search.size(), 4u);
-  std::vector<Candidate> others;
-  for (int a = 1; others.size() < 5; ++a) {
-    if (std::ranges::find(of_search, candidate_of("x.gemm", a)) == of_search.end())
-      others.push_back(candidate_of("x.gemm", a));
-  }
-  auto expected = of_search;
-  expected.insert(expected.end(), {others[1], others[0]});
-  EXPECT_EQ(asked_with({{others[0], {.median_us = 10.5}},
-                        {of_search[1], {.median_us = 10.2}},
-                        {others[1], {.median_us = 10}},
-                        {others[2], {.median_us = 12}},
-                        {others[3], {.status = Status::crashed}},
-                        {others[4], {}}}),
-            expected)
-      << "those within a tenth of the best, the fastest first, and none twice";
-}
-
 }  // namespace
 }  // namespace attune
