@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "dispatch/dispatch_state.h"
-#include "dispatch/capture/made_captures.h"
 
 #include <algorithm>
 #include <chrono>
@@ -8,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "dispatch/capture/made_captures.h"
 #include "dispatch/table/key_problem.h"
 #include "dispatch/table/wanted_requirement.h"
 #include "ops/op.h"

@@ -45,8 +45,8 @@ struct LimitedDevice {
   std::unique_ptr<Snapshot> reported;  ///< Those that waited when the last report was made, if others do by now.
   std::map<ProblemKey, Refusal> refusals;  ///< By problem hash; cleared when the tables change.
   std::set<ProblemKey> requested_kernels;  ///< Shapes whose kernel was or will be compiled.
-  std::string why_no_rows;                 ///< What the tables have instead of rows for this limit, until it is said.
-  std::atomic<bool> has_no_rows{false};    ///< Whether it is not said yet, for readers.
+  std::string other_limits;                ///< A sentence if the tables have rows for other limits alone; else empty.
+  std::atomic<bool> is_unreported{false};  ///< Whether that sentence waits for a call under this limit.
 };
 
 }  // namespace attune

@@ -111,7 +111,7 @@ Resolution PlanService::serve(const LookupRequest& request) {
   } catch (const Error& error) {
     made.refusal = {error.code(), error.what()};
   }
-  if (made.hit.row == 0) say_why_no_rows(device);
+  if (made.hit.row == 0) report_other_limits(device);
   const ProblemKey hash = hash_of(request);
   tables.served.put(served_with(tables, made, request, tables.served.find(hash)));
   if (made.hit.plan == nullptr && made.hit.is_stand_in && (held_ || options_.compile_mode != CompileMode::never)) {

@@ -153,7 +153,7 @@ class PlanService {
   }
   LimitedDevice& present_device() const noexcept { return *present_.load(); }
   LimitedDevice& make_device(int64_t units) ATTUNE_REQUIRES(guard_);
-  void say_why_no_rows(LimitedDevice& device) ATTUNE_REQUIRES(guard_);
+  void report_other_limits(LimitedDevice& device) ATTUNE_REQUIRES(guard_);
   const CachedAnswer* find(const LookupRequest& request) const ATTUNE_REQUIRES(guard_);
   Resolution make(LimitedDevice& device, const Snapshot& tables, const LookupRequest& request) ATTUNE_REQUIRES(guard_);
   Resolution serve(const LookupRequest& request) ATTUNE_REQUIRES(guard_);

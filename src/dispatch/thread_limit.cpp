@@ -41,14 +41,15 @@ LimitedDevice& PlanService::make_device(int64_t units) {
   }
   made->now.store(rows.release());
   if (!is_host_) return *made;
-  made->why_no_rows = notice_without_rows(*made->now.load(), made->units);
-  made->has_no_rows = !made->why_no_rows.empty();
+  made->other_limits = notice_without_rows(*made->now.load(), made->units);
+  made->is_unreported = !made->other_limits.empty();
   return *made;
 }
 
-/// Says it when a call is made under the limit: an application may set another one before its first.
-void PlanService::say_why_no_rows(LimitedDevice& device) {
-  if (device.has_no_rows.exchange(false)) log_.say(device.why_no_rows);
+/// Reports once that rows are for other limits. It waits for a call under this one, because an application may set its
+/// own before the first.
+void PlanService::report_other_limits(LimitedDevice& device) {
+  if (device.is_unreported.exchange(false)) log_.say(device.other_limits);
 }
 
 int64_t PlanService::set_threads(int64_t threads) {
@@ -63,9 +64,9 @@ int64_t PlanService::set_threads(int64_t threads) {
   }
   // Applications repeat the same number, so that the pointer is only read.
   LimitedDevice* const wanted = device.load(std::memory_order_acquire);
-  if (first_ != nullptr && wanted->has_no_rows.load(std::memory_order_relaxed)) {
+  if (first_ != nullptr && wanted->is_unreported.load(std::memory_order_relaxed)) {
     const Lock lock(guard_);
-    say_why_no_rows(*wanted);
+    report_other_limits(*wanted);
   }
   if (present_.load(std::memory_order_relaxed) != wanted) present_.store(wanted, std::memory_order_release);
   return units;

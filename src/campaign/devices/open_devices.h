@@ -49,7 +49,7 @@ std::filesystem::path kernel_cache_folder(const KernelOptions& options);
 std::unique_ptr<Kernels> open_kernels(const DeviceInfo& device, const KernelOptions& options, size_t num_jobs = 0,
                                       std::shared_ptr<SharedCompilations> shared = nullptr);
 /// Returns the ids of the devices to open: device_ids(), of which a choice that names none has the first alone without
-/// worker processes, which several devices need.
+/// worker processes, which several devices need. For such a choice it prints why kinds of devices are left out.
 std::string ids_to_open(const DeviceChoice& devices, Isolation isolation,
                         std::span<const std::string> architectures = {});
 /// Opens one device, by default the first of device_ids(). Throws invalid_input for several. `stop`: as of

@@ -56,8 +56,7 @@ Nvml open_nvml() {
     if (!library) {
       nvml.unusable =
           "NVML (libnvidia-ml.so.1) is not here: install it (Debian: libnvidia-ml1), or give the container the "
-          "driver's utilities "
-          "(NVIDIA_DRIVER_CAPABILITIES=compute,utility)";
+          "driver's utilities (NVIDIA_DRIVER_CAPABILITIES=compute,utility)";
       return nvml;
     }
     library->load("nvmlInit_v2", nvml.init);

@@ -87,19 +87,18 @@ std::vector<double> GaussianProcess::correlations(const Point& point, std::span<
   return result;
 }
 
-void GaussianProcess::fit(std::vector<Point> points, std::span<const double> values, bool looks_for_weights) {
+void GaussianProcess::fit(const std::vector<Point>& points, std::span<const double> values, bool looks_for_weights) {
   ATTUNE_CHECK(!points.empty() && points.size() == values.size(), "a value is needed for each of {} points, got {}",
                points.size(), values.size());
-  points_ = std::move(points);
-  coordinates_ = by_coordinate(points_);
+  coordinates_ = by_coordinate(points);
   mean_ = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
   values_.clear();
   for (const double value : values) values_.push_back(value - mean_);
   distances_.clear();
-  for (size_t i = 0; i < points_.size(); ++i) {
+  for (size_t i = 0; i < points.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
       for (size_t c = 0; c < num_coordinates_; ++c)
-        distances_.push_back(coordinate_distance(points_[i][c], points_[j][c]));
+        distances_.push_back(coordinate_distance(points[i][c], points[j][c]));
     }
   }
   if (looks_for_weights || fit_.weights.empty())
@@ -134,7 +133,7 @@ void GaussianProcess::look_for_weights() {
 }
 
 GaussianProcess::Fit GaussianProcess::fit_with(std::vector<double> weights) const {
-  const size_t n = points_.size();
+  const size_t n = values_.size();
   Fit fit{.weights = std::move(weights),
           .factor = std::vector<double>(row_of(n)),
           .solution = values_,
@@ -166,7 +165,7 @@ GaussianProcess::Fit GaussianProcess::fit_with(std::vector<double> weights) cons
 double GaussianProcess::mean(const Point& point) const {
   const std::vector<double> alike = correlations(point, coordinates_);
   double sum = mean_;
-  for (size_t i = 0; i < points_.size(); ++i) sum += alike[i] * fit_.solution[i];
+  for (size_t i = 0; i < values_.size(); ++i) sum += alike[i] * fit_.solution[i];
   return sum;
 }
 

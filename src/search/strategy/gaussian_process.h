@@ -26,7 +26,7 @@ class GaussianProcess {
 
   /// Replaces the points. `looks_for_weights`: whether to search the weights, beginning with the present ones;
   /// otherwise they stay. Requires: a point at least, one value for each.
-  void fit(std::vector<Point> points, std::span<const double> values, bool looks_for_weights);
+  void fit(const std::vector<Point>& points, std::span<const double> values, bool looks_for_weights);
 
   /// The mean of what is expected of a point; nd multiplications and n exponentials. Requires: fit().
   double mean(const Point& point) const;
@@ -66,7 +66,6 @@ class GaussianProcess {
   void look_for_weights();
 
   size_t num_coordinates_;
-  std::vector<Point> points_;
   std::vector<float> coordinates_;  ///< Of all points, by coordinate.
   std::vector<float> distances_;    ///< Of each pair of points, each coordinate.
   double mean_ = 0;

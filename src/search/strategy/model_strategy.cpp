@@ -144,7 +144,7 @@ class ModelStrategy final : public GuidedStrategy {
     }
     const bool looks = static_cast<double>(ranked.size()) >= kGrowth * static_cast<double>(num_points_of_weights_);
     if (looks) num_points_of_weights_ = ranked.size();
-    process_.fit(std::move(points), values, looks);
+    process_.fit(points, values, looks);
   }
 
   /// Keeps those with the shortest expected times; a mean costs far less than an expected improvement.

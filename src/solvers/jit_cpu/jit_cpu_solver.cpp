@@ -56,7 +56,7 @@ class JitCpuBackend final : public StaticSpaceBackend {
   }
 
  private:
-  std::string compiler_;  ///< Empty: there is none, and the kernel cache has the kernels.
+  std::string compiler_;  ///< Its toolchain; empty without a compiler, where kernels come from the cache.
 };
 
 class JitCpuSolver final : public Solver, public StaticSpace {

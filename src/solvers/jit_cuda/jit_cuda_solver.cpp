@@ -160,7 +160,7 @@ class JitCudaBackend final : public StaticSpaceBackend {
  private:
   const CudaDevice& device_;
   LoadedKernels kernels_;
-  std::string compiler_;  ///< Empty: there is none, and the kernel cache has the kernels.
+  std::string compiler_;  ///< Its toolchain; empty without a compiler, where kernels come from the cache.
 };
 
 class JitCudaSolver final : public Solver, public StaticSpace {
