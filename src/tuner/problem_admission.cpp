@@ -33,9 +33,10 @@ std::vector<std::vector<std::string>> ProblemRun::compile_ahead(std::span<const 
   return std::vector<std::vector<std::string>>(candidates.size());
 }
 
-/// Asks for candidates. They are tried in the order of asking, whatever order their kernels are compiled in.
-void ProblemRun::ask(size_t count) {
-  auto asked = source_->ask(count);
+/// Has the kernels of candidates compiled that the search has named meanwhile. Candidates are tried in the order of
+/// asking, whatever order their kernels are compiled in.
+void ProblemRun::take_asked() {
+  auto asked = search_->take();
   auto recipes = compile_ahead(asked);
   for (size_t i = 0; i < asked.size(); ++i) asked_.push_back({std::move(asked[i]), std::move(recipes[i])});
 }
@@ -44,18 +45,29 @@ void ProblemRun::ask(size_t count) {
 /// strategies are told of it, so that their questions do not depend on whether it needs a worker.
 void ProblemRun::ask_due() {
   if (!joining_) return;
-  if (const size_t count = std::exchange(joining_->num_due, 0); count > 0) ask(count);
+  if (const auto due = std::exchange(joining_->due, std::nullopt)) search_->ask(due->wanted, due->num_tried);
 }
 
-/// Whether a candidate waits to be tried, with those that are due ahead of it noted. Asks if none does.
+/// Whether a candidate waits to be tried, with those that are due ahead of it noted. Asks if none does, and waits for
+/// the search only then.
 bool ProblemRun::has_next() {
   const size_t wanted = asked_ahead_ > 0 ? asked_ahead_ + 1 : joining_->max_count - joining_->joined;
-  joining_->num_due = 0;
-  if (asked_.empty())
-    ask(wanted);
-  else if (asked_ahead_ > 0 && asked_.size() < wanted)
-    joining_->num_due = wanted - asked_.size();
+  joining_->due.reset();
+  take_asked();
+  if (asked_.empty()) await_asked();
+  if (asked_.empty()) {
+    search_->ask(wanted, num_tried_);
+    await_asked();
+  } else if (asked_ahead_ > 0) {
+    joining_->due = {wanted, num_tried_};
+  }
   return !asked_.empty();
+}
+
+/// Waits until the search has named all that it was asked for.
+void ProblemRun::await_asked() {
+  search_->wait();
+  take_asked();
 }
 
 /// Whether kernels that are compiled beside measuring are not there yet. What else there is to do goes first then.
@@ -65,6 +77,7 @@ bool ProblemRun::awaits_kernels(std::vector<std::string> recipes) {
 }
 
 bool ProblemRun::waits_for_compiler() {
+  if (search_) take_asked();
   if (!awaited_.empty() && context_.kernels->are_ready(awaited_)) awaited_.clear();
   return !awaited_.empty();
 }
@@ -125,7 +138,7 @@ EntrantFacts* ProblemRun::admit(const Candidate& candidate, bool keep) {
   if (known && known->screened) race_times_.add(candidate, known->median_us, known->workspace_bytes);
   if (known && known->dropped && !keep) {
     ask_due();
-    source_->tell(candidate, known->trial());
+    search_->tell(candidate, known->trial());
     return nullptr;
   }
   return admit_built(candidate, std::move(built), known);
@@ -173,7 +186,7 @@ EntrantFacts* ProblemRun::admit_built(const Candidate& candidate, Kernels::Build
     return nullptr;
   }
   // A shortlisted candidate is not raced, so the strategy gets its time only here.
-  if (entrant.shortlisted) source_->tell(candidate, trial);
+  if (entrant.shortlisted) search_->tell(candidate, trial);
   return &entrants_.emplace(slot, std::move(entrant)).first->second;
 }
 
@@ -230,7 +243,7 @@ void ProblemRun::admit_untuned() {
   for (EntrantFacts* entrant : admitted) {
     // Tell the strategy now, not after the first round: a resumed run has no round for it and must ask for the same
     // configs.
-    if (!entrant->shortlisted) source_->tell(entrant->candidate, {.prepare_s = entrant->prepare_s});
+    if (!entrant->shortlisted) search_->tell(entrant->candidate, {.prepare_s = entrant->prepare_s});
     join(*entrant);
   }
 }
@@ -250,6 +263,7 @@ void ProblemRun::admit_more() {
     if (!is_new || is_waiting) ask_due();
     if (is_waiting) return;
     asked_.pop_front();
+    ++num_tried_;
     if (!is_new) continue;
     tell_progress();
     // A candidate that was slower than another may still be the one that is wanted.
@@ -260,6 +274,7 @@ void ProblemRun::admit_more() {
   }
   const size_t joined = num_joined;
   joining_.reset();
+  if (asked_.empty()) await_asked();
   const bool has_more = !asked_.empty() || !source_->exhausted();
   if (joined > 0 && is_asking() && has_more) return;
   // A search with nothing to ask for now is asked again after the next round. If that happens twice without a round

@@ -186,19 +186,20 @@ void ProblemRun::open() {
   }
   history_.recall(context_.journal, history_source(),
                   [&](const std::string& solver) { return source_->versions_of(solver); });
-  source_->begin({history_.trials(), context_.costs});
   // Not changed any more: what a strategy was told when it is asked must not depend on how long compilers take.
   if (how_.compiles_beside_measuring && context_.kernels != nullptr &&
       context_.kernels->are_needed(Kernels::requests_of(item_.problem, contenders_, source_->untuned())))
     asked_ahead_ = how_.asked_ahead > 0
                        ? how_.asked_ahead
                        : context_.look_ahead.window(context_.kernels->num_jobs(), how_.contest.race.batch);
+  search_ = std::make_unique<SearchThread>(*source_, asked_ahead_ > 0);
+  search_->begin({history_.trials(), context_.costs});
   if (asked_ahead_ > 0) {
     std::vector<std::string> recipes;
     for (const auto& own : compile_ahead(source_->untuned())) recipes.insert(recipes.end(), own.begin(), own.end());
     awaits_kernels(std::move(recipes));
     // What a search begins with needs no results, and is compiled by the time that this problem races.
-    ask(asked_ahead_ + 1);
+    search_->ask(asked_ahead_ + 1, 0);
   }
 }
 
@@ -266,7 +267,7 @@ void ProblemRun::note_failure(const Candidate& candidate, const Outcome& outcome
   else
     before->second = outcome;
   trial.status = outcome.status;
-  source_->tell(candidate, trial);
+  search_->tell(candidate, trial);
 }
 
 /// Returns the option that leaves too little time for a step of this length: the run's budget or the problem's own
@@ -353,6 +354,7 @@ void ProblemRun::finish(Ending ending, std::string reason) {
   result_.ending = ending;
   result_.reason = std::move(reason);
   state_ = State::finished;
+  if (search_) search_->wait();
   if (source_) {
     result_.remarks = source_->remarks();
     if (!clock_held_by_.empty())

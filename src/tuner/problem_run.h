@@ -16,6 +16,7 @@
 #include "tuner/problem/entrant_facts.h"
 #include "tuner/problem/race_times.h"
 #include "tuner/problem/sampler.h"
+#include "tuner/problem/search_thread.h"
 #include "tuner/problem/work_item.h"
 #include "tuner/tune_result.h"
 #include "tuner/tuning_context.h"
@@ -80,7 +81,12 @@ class ProblemRun {
   /// Entrants that the contest has asked for.
   struct Joining {
     size_t max_count = 0, joined = 0;
-    size_t num_due = 0;  // candidates to ask for before anything is told of the one that is tried
+    /// What is asked for before anything is told of the one that is tried: as many that wait beside `num_tried` that do
+    /// not.
+    struct Due {
+      size_t wanted, num_tried;
+    };
+    std::optional<Due> due{};
   };
 
   void open();
@@ -100,7 +106,8 @@ class ProblemRun {
   void note_time(TimeUse before);
   void fulfil(const Want& want);
   std::vector<std::vector<std::string>> compile_ahead(std::span<const Candidate> candidates);
-  void ask(size_t count);
+  void take_asked();
+  void await_asked();
   void ask_due();
   bool has_next();
   void admit_untuned();
@@ -158,8 +165,10 @@ class ProblemRun {
   std::vector<Problem> parts_;  // of composite solvers; known once the problem was opened
   std::vector<Contender> contenders_;
   std::unique_ptr<CandidateSource> source_;
-  uint32_t asked_ahead_ = 0;  // 0: compiling and measuring alternate
-  std::deque<Asked> asked_;   // that were not tried yet, in the order of asking
+  std::unique_ptr<SearchThread> search_;  // asks source_ and tells it; null before the search begins
+  uint32_t asked_ahead_ = 0;              // 0: compiling and measuring alternate
+  std::deque<Asked> asked_;               // that are known and were not tried yet, in the order of asking
+  size_t num_tried_ = 0;                  // of those that were asked for
   std::optional<Joining> joining_;
   std::vector<std::string> awaited_;  // recipes of the kernels that the next step needs, until they are there
   std::map<Slot, EntrantFacts> entrants_;

@@ -38,7 +38,7 @@ void ProblemRun::sample(std::vector<Turn> schedule) {
       if (entrant == entrants_.end()) continue;
       // About as many launches are untimed.
       entrant->second.timing_s += (2 * sampled.turns[i].launches + 1) * sampled.samples[i].us * 1e-6;
-      source_->tell(entrant->second.candidate, trial_of(entrant->second));
+      search_->tell(entrant->second.candidate, trial_of(entrant->second));
     }
   }
   retire_dropped();

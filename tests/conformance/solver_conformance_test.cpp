@@ -178,8 +178,9 @@ TEST_P(SolverConformance, SaysWhichBuildItsResultsComeFrom) {
   const auto entry_points = solver_->open(*device_)->entry_points();
   const Versions versions = contender(problems.front()).versions;
   for (const EntryPoint& one : entry_points) EXPECT_TRUE(versions.contains("build." + one.library)) << one.library;
-  const bool has_own_kernels = entry_points.empty() && GetParam() != "fake.gemm";
-  EXPECT_EQ(versions.contains("kernel." + GetParam()), has_own_kernels);
+  // Solvers of a library may have kernels of their own besides, such as the copies that pad odd sizes.
+  const bool must_have_own = entry_points.empty() && GetParam() != "fake.gemm";
+  EXPECT_TRUE(versions.contains("kernel." + GetParam()) || !must_have_own);
 }
 
 TEST_P(SolverConformance, RefusesAConfigThatIsNotInItsSpaceAndGoesOn) {

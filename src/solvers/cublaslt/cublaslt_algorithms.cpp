@@ -202,6 +202,8 @@ class Enumeration {
       add(algorithm, found);
       if (!splits) continue;
       for (const uint32_t parts : kSplits) {
+        // The check accepts more parts than K has elements, and algorithm 66 then adds all of K once for each part.
+        if (int64_t{parts} > matmul_.shape().k) break;
         cublasLtMatmulAlgo_t split = algorithm;
         set(split, kSplitK, parts);
         for (const uint32_t scheme : {CUBLASLT_REDUCTION_SCHEME_INPLACE, CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE,

@@ -70,6 +70,8 @@ TEST(CublasltSolver, SupportsWhatAnNvidiaGpuMultiplies) {
     return found->solver->supports(op_of(problem).normalise(problem, gpu), gpu).reason;
   };
   EXPECT_EQ(reason("gemm_a16w16 m=1 n=64 k=128 dtype=bf16 act=gelu_tanh bias=1"), "");
+  EXPECT_THAT(reason("gemm_a16w16 m=1 n=64 k=128 dtype=bf16 outdtype=fp32 act=gelu_tanh"),
+              testing::HasSubstr("act=gelu_tanh"));
   EXPECT_EQ(reason("gemm_a16w16 m=5 n=40 k=64 dtype=fp16 outdtype=fp32 bias=1"),
             "takes a bias of the result's type only");
   EXPECT_NE(reason("gemm_a16w16 m=1 n=64 k=128 dtype=bf16 act=silu"), "");

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+#include "tuner/problem/search_thread.h"
+
+#include <iterator>
+#include <memory>
+#include <utility>
+
+namespace attune {
+
+SearchThread::~SearchThread() {
+  if (!thread_.joinable()) return;
+  {
+    const Lock lock(mutex_);
+    is_ending_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void SearchThread::begin(PriorKnowledge known) {
+  add([this, known = std::move(known)] { source_.begin(known); });
+}
+
+void SearchThread::ask(size_t wanted, size_t num_tried) {
+  add([this, wanted, num_tried] {
+    const size_t num_waiting = num_asked_ - num_tried;
+    if (num_waiting >= wanted) return;
+    auto asked = source_.ask(wanted - num_waiting);
+    num_asked_ += asked.size();
+    const Lock lock(mutex_);
+    std::ranges::move(asked, std::back_inserter(found_));
+  });
+}
+
+void SearchThread::tell(const Candidate& candidate, const Trial& trial) {
+  add([this, candidate, trial] { source_.tell(candidate, trial); });
+}
+
+std::vector<Candidate> SearchThread::take() {
+  const Lock lock(mutex_);
+  throw_error();
+  return std::exchange(found_, {});
+}
+
+void SearchThread::wait() {
+  Lock lock(mutex_);
+  while (!calls_.empty()) changed_.wait(lock);
+  throw_error();
+}
+
+void SearchThread::add(std::function<void()> call) {
+  if (!beside_) return call();
+  {
+    const Lock lock(mutex_);
+    throw_error();
+    calls_.push_back(std::move(call));
+  }
+  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+  changed_.notify_all();
+}
+
+/// The thread. After an error the calls behind it are dropped, because the search has not done what came before them.
+void SearchThread::run() {
+  Lock lock(mutex_);
+  while (true) {
+    while (calls_.empty() && !is_ending_) changed_.wait(lock);
+    if (is_ending_) return;
+    const std::function<void()> call = std::move(calls_.front());
+    lock.unlock();
+    std::exception_ptr error;
+    try {
+      call();
+    } catch (...) {
+      error = std::current_exception();
+    }
+    lock.lock();
+    calls_.pop_front();
+    if (error) {
+      error_ = error;
+      calls_.clear();
+    }
+    changed_.notify_all();
+  }
+}
+
+void SearchThread::throw_error() {
+  if (error_) std::rethrow_exception(error_);
+}
+
+}  // namespace attune

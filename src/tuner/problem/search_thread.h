@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "base/mutex.h"
+#include "tuner/candidate_source.h"
+
+namespace attune {
+
+/// The search of one problem on a thread of its own, so that a device need not wait while the search computes. What the
+/// search is asked and told is done in the order of the calls, so no answer depends on how fast it is. Used by one
+/// thread; until wait() returns, the caller uses no member of the CandidateSource that begin(), ask() and tell() change.
+class SearchThread {
+ public:
+  /// `source` outlives this. Not `beside`: there is no thread, and each call computes before it returns.
+  SearchThread(CandidateSource& source, bool beside) : source_(source), beside_(beside) {}
+  /// Waits for what is being computed; what was not begun is left out.
+  ~SearchThread();
+  SearchThread(const SearchThread&) = delete;
+  SearchThread& operator=(const SearchThread&) = delete;
+
+  /// CandidateSource::begin().
+  void begin(PriorKnowledge known);
+  /// Asks for as many candidates as `wanted` exceeds those that were asked for before and have not been tried.
+  void ask(size_t wanted, size_t num_tried);
+  /// CandidateSource::tell().
+  void tell(const Candidate& candidate, const Trial& trial);
+  /// Returns the candidates that were asked for and are known since the last call, in the order of asking. Like each of
+  /// the calls above, throws what the search has thrown.
+  std::vector<Candidate> take();
+  /// Waits until all of the above is done. Throws what the search has thrown.
+  void wait();
+
+ private:
+  void add(std::function<void()> call);
+  void run();
+  void throw_error() ATTUNE_REQUIRES(mutex_);
+
+  CandidateSource& source_;
+  const bool beside_;
+  size_t num_asked_ = 0;  ///< Used by the calls alone.
+  Mutex mutex_;
+  std::condition_variable_any changed_;
+  std::deque<std::function<void()>> calls_ ATTUNE_GUARDED_BY(mutex_);  ///< The first is being computed.
+  std::vector<Candidate> found_ ATTUNE_GUARDED_BY(mutex_);
+  std::exception_ptr error_ ATTUNE_GUARDED_BY(mutex_);
+  bool is_ending_ ATTUNE_GUARDED_BY(mutex_) = false;
+  std::thread thread_;  ///< Of the first call on.
+};
+
+}  // namespace attune
