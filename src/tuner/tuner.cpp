@@ -216,7 +216,7 @@ Tuner::RunEnd Tuner::run_devices(WorkSource& source, TuneObserver& observer, con
       ended_runs.wait();  // A device that is lost is known already, or will be when it is asked.
     }
   };
-  // The last device is run on the caller's thread, so a run on one device starts no other thread.
+  // The last device is run on the caller's thread.
   std::vector<std::thread> threads;
   for (size_t number = 0; number + 1 < devices_.size(); ++number) threads.emplace_back(run_beside_others, number);
   run_beside_others(devices_.size() - 1);
