@@ -13,6 +13,7 @@
 #include "search/strategy/search_task.h"
 #include "search/strategy/solver_allocator.h"
 #include "search/strategy/strategy.h"
+#include "tuner/problem/candidate_search.h"
 #include "tuner/problem/work_item.h"
 #include "tuner/tuner_options.h"
 
@@ -24,17 +25,10 @@ struct StartingPoints {
   std::vector<Candidate> neighbours;  ///< Winners of similar problems, nearest first.
 };
 
-/// Results that are known before a search begins.
-struct PriorKnowledge {
-  std::vector<std::pair<Candidate, Trial>>
-      trials;                          ///< Trials of earlier runs, for this problem; their indices are not set.
-  std::map<std::string, Costs> costs;  ///< Costs of one candidate of a solver, by its id, in another problem.
-};
-
 /// The candidates of one problem over all its contenders, in the order in which they should be tried: the untuned
 /// configs (the family's baselines first), what the libraries recommend, the incumbent, then the requests of each
 /// contender's strategy, as the allocator of TunerOptions divides them: together as many as the strategies plan for.
-class CandidateSource {
+class CandidateSource final : public CandidateSearch {
  public:
   /// Costs nothing that grows with the spaces.
   CandidateSource(const WorkItem& item, const DeviceInfo& device, std::vector<Contender> contenders,
@@ -42,7 +36,7 @@ class CandidateSource {
   /// Makes the domains and the strategies, which is the search's own cost: about 1 µs for each config and rule of the
   /// spaces that are enumerated. Call it once, before ask(), tell() and exhausted(). Throws like Domain, and
   /// invalid_input for an unknown strategy.
-  void begin(const PriorKnowledge& known = {});
+  void begin(const PriorKnowledge& known) override;
 
   /// Untuned candidates in the order of the family's baselines, followed by those of the other solvers.
   const std::vector<Candidate>& untuned() const noexcept { return untuned_; }
@@ -51,10 +45,9 @@ class CandidateSource {
   const std::vector<Candidate>& recommended() const noexcept { return recommended_; }
   /// The incumbent, if its solver takes part with the version of the row.
   const std::optional<Candidate>& incumbent() const noexcept { return incumbent_; }
-  /// Returns up to `max_count` further candidates, each once; none if nothing is left for now.
-  std::vector<Candidate> ask(size_t max_count);
-  /// Reports what is known of a candidate; its index is set here. A candidate of no contender is passed over.
-  void tell(const Candidate& candidate, Trial trial);
+  std::vector<Candidate> ask(size_t max_count) override;
+  /// A candidate of no contender is passed over.
+  void tell(const Candidate& candidate, Trial trial) override;
   bool exhausted() const;
   /// The Ban of a candidate for this problem and device; null: it may be tried.
   const Ban* ban_of(const Candidate& candidate) const { return ban_of_kernel(candidate.name()); }

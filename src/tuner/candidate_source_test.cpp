@@ -52,7 +52,7 @@ TEST(CandidateSource, WhatIsBannedIsNotTriedAndSaid) {
     options.bans = std::make_shared<const BanList>(std::move(bans));
     CandidateSource source({.problem = kProduct}, {}, {contender("x.gemm", 3), contender("y.gemm")}, options,
                            {candidate_of("x.gemm", 3), {}});
-    source.begin();
+    source.begin({});
     return source;
   };
   CandidateSource one = banning({{"x.gemm@1:a=3", "", "", "wrong"}, {"y.gemm@1:a=1", "", "", "slow"}});
@@ -109,7 +109,7 @@ TEST(CandidateSource, BeginsWithWhatALibraryRecommends) {
   EXPECT_THAT(source.recommended(), ElementsAre(candidate_of("onednn.gemm", 150), candidate_of("onednn.gemm", 120),
                                                 Candidate{"onednn.gemm", "1", Config::parse("a=nowhere")}))
       << "without the untuned config";
-  source.begin();
+  source.begin({});
   EXPECT_THAT(source.ask(4), ElementsAre(candidate_of("onednn.gemm", 1), candidate_of("onednn.gemm", 150),
                                          candidate_of("onednn.gemm", 120), candidate_of("onednn.gemm", 77)));
 }
@@ -142,12 +142,12 @@ TEST(CandidateSource, AnAllocatorDividesTheQuestionsByWhatTheSolversFound) {
     return (candidate.solver == "b.two" ? 50.0 : 100.0) + static_cast<double>(candidate.config.integer("a"));
   };
   CandidateSource in_turn({.problem = kProduct}, {}, contenders, options, {});
-  in_turn.begin();
+  in_turn.begin({});
   EXPECT_THAT(asked_of(in_turn, 90, [](const Candidate&) { return 100.0; }),
               ElementsAre(testing::Pair("a.one", 30), testing::Pair("b.two", 30), testing::Pair("c.three", 30)));
   options.make_allocator = [] { return std::make_unique<TwoThirdsToTheBest>(); };
   CandidateSource favouring({.problem = kProduct}, {}, contenders, options, {});
-  favouring.begin();
+  favouring.begin({});
   favouring.tell(candidate_of("b.two", 1), {.median_us = 51});
   EXPECT_THAT(asked_of(favouring, 90, us_of),
               ElementsAre(testing::Pair("a.one", 15), testing::Pair("b.two", 60), testing::Pair("c.three", 15)));
@@ -160,7 +160,7 @@ TEST(CandidateSource, WhatASolverThatIsBehindLeavesGoesToTheOthers) {
   const auto us_of = [](const Candidate& candidate) { return candidate.solver == "a.one" ? 130.0 : 100.0; };
   CandidateSource source({.problem = kProduct}, {},
                          {contender("a.one", 500), contender("b.two", 500), contender("c.three", 40)}, {}, {});
-  source.begin();
+  source.begin({});
   // What is told without being asked for counts once.
   source.tell(candidate_of("a.one", 1), {.median_us = 130});
   source.tell(candidate_of("a.one", 1), {.median_us = 130});
@@ -174,7 +174,7 @@ TEST(CandidateSource, WhatASolverThatIsBehindLeavesGoesToTheOthers) {
 
 TEST(CandidateSource, ASolverAloneTriesWhatItPlans) {
   CandidateSource source({.problem = kProduct}, {}, {contender("a.one", 500)}, {}, {});
-  source.begin();
+  source.begin({});
   EXPECT_EQ(asked_of(source, 500, [](const Candidate&) { return 1.0; }).at("a.one"), 96);
   EXPECT_TRUE(source.exhausted());
 }
@@ -258,7 +258,7 @@ TEST(CandidateSource, ASearchWhoseRulesLeaveNothingSaysSo) {
                                       {{"none", "a > 3000", ""}});
   TunerOptions options;
   CandidateSource source({.problem = kProduct}, {}, {sparse, contender("b.two")}, options, {});
-  source.begin();
+  source.begin({});
   EXPECT_THAT(source.remarks(), testing::IsEmpty());
   EXPECT_EQ(source.ask(10).size(), 2u);
   EXPECT_TRUE(source.exhausted());

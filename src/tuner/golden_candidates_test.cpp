@@ -60,7 +60,7 @@ TEST(GoldenCandidates, SolversAreAskedInAKnownOrder) {
       options.strategy = {.name = strategy, .seed = 3, .max_trials = 60};
       options.split_k = split_k;
       CandidateSource source({.problem = golden.problem}, golden.device, contenders, options, start);
-      source.begin();
+      source.begin({});
       for (const Candidate& untuned : source.untuned()) source.tell(untuned, {});
       lines.push_back(fmt::format("{} split_k={}:{}", strategy, split_k ? 1 : 0, candidates_of(source, contenders)));
     }

@@ -18,14 +18,14 @@ SearchThread::~SearchThread() {
 }
 
 void SearchThread::begin(PriorKnowledge known) {
-  add([this, known = std::move(known)] { source_.begin(known); });
+  add([this, known = std::move(known)] { search_.begin(known); });
 }
 
 void SearchThread::ask(size_t wanted, size_t num_tried) {
   add([this, wanted, num_tried] {
     const size_t num_waiting = num_asked_ - num_tried;
     if (num_waiting >= wanted) return;
-    auto asked = source_.ask(wanted - num_waiting);
+    auto asked = search_.ask(wanted - num_waiting);
     num_asked_ += asked.size();
     const Lock lock(mutex_);
     std::ranges::move(asked, std::back_inserter(found_));
@@ -33,7 +33,7 @@ void SearchThread::ask(size_t wanted, size_t num_tried) {
 }
 
 void SearchThread::tell(const Candidate& candidate, const Trial& trial) {
-  add([this, candidate, trial] { source_.tell(candidate, trial); });
+  add([this, candidate, trial] { search_.tell(candidate, trial); });
 }
 
 std::vector<Candidate> SearchThread::take() {

@@ -9,27 +9,27 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "tuner/candidate_source.h"
+#include "tuner/problem/candidate_search.h"
 
 namespace attune {
 
 /// The search of one problem on a thread of its own, so that a device need not wait while the search computes. What the
 /// search is asked and told is done in the order of the calls, so no answer depends on how fast it is. Used by one
-/// thread; until wait() returns, the caller uses no member of the CandidateSource that begin(), ask() and tell() change.
+/// thread; until wait() returns, the caller uses no member of the search that begin(), ask() and tell() change.
 class SearchThread {
  public:
-  /// `source` outlives this. Not `beside`: there is no thread, and each call computes before it returns.
-  SearchThread(CandidateSource& source, bool beside) : source_(source), beside_(beside) {}
+  /// `search` outlives this. Not `beside`: there is no thread, and each call computes before it returns.
+  SearchThread(CandidateSearch& search, bool beside) : search_(search), beside_(beside) {}
   /// Waits for what is being computed; what was not begun is left out.
   ~SearchThread();
   SearchThread(const SearchThread&) = delete;
   SearchThread& operator=(const SearchThread&) = delete;
 
-  /// CandidateSource::begin().
+  /// CandidateSearch::begin().
   void begin(PriorKnowledge known);
   /// Asks for as many candidates as `wanted` exceeds those that were asked for before and have not been tried.
   void ask(size_t wanted, size_t num_tried);
-  /// CandidateSource::tell().
+  /// CandidateSearch::tell().
   void tell(const Candidate& candidate, const Trial& trial);
   /// Returns the candidates that were asked for and are known since the last call, in the order of asking. Like each of
   /// the calls above, throws what the search has thrown.
@@ -42,7 +42,7 @@ class SearchThread {
   void run();
   void throw_error() ATTUNE_REQUIRES(mutex_);
 
-  CandidateSource& source_;
+  CandidateSearch& search_;
   const bool beside_;
   size_t num_asked_ = 0;  ///< Used by the calls alone.
   Mutex mutex_;
