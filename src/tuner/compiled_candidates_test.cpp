@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <atomic>
 #include <fstream>
 #include <set>
 
@@ -69,9 +70,11 @@ class TunerOfCompiledCandidates : public testing::Test {
     FakeDevice device;
     Registry solvers;
     std::set<Config> prepared;
+    std::atomic<size_t> num_prepared = 0;  // The search asks on a thread of its own.
     max_ahead_ = 0;
     solvers.add(std::make_unique<CompiledSolver>(std::move(times), script, [&](const Config& config) {
       prepared.insert(config);
+      num_prepared = prepared.size();
       if (on_prepare) on_prepare(config);
     }));
     const ScriptCompiler compiler;
@@ -80,9 +83,9 @@ class TunerOfCompiledCandidates : public testing::Test {
     if (ordered_) {
       options_.make_strategy = [&](const SearchTask& task, const StrategyOptions&) {
         const auto on_ask = [&, is_another = task.problem == another_](size_t asked) {
-          another_is_asked_ |= is_another;
+          if (is_another) another_is_asked_ = true;
           // Nobody asks for the untuned config, which is prepared first.
-          if (!is_another) max_ahead_ = std::max(max_ahead_, asked - std::max<size_t>(prepared.size(), 1));
+          if (!is_another) max_ahead_ = std::max(max_ahead_, asked - std::max<size_t>(num_prepared, 1));
         };
         return std::make_unique<OrderedStrategy>(count, on_ask);
       };
@@ -109,7 +112,7 @@ class TunerOfCompiledCandidates : public testing::Test {
   TunerOptions options_;
   bool with_another_ = false;  ///< Besides `problem_`.
   bool ordered_ = false;
-  bool another_is_asked_ = false;
+  std::atomic<bool> another_is_asked_ = false;
   size_t max_ahead_ = 0;  ///< Candidates of `problem_` asked for and not prepared yet.
   std::unique_ptr<Journal> journal_;
 };
@@ -181,7 +184,7 @@ TEST_F(TunerOfCompiledCandidates, OfTheNextProblemAreAskedForBeforeTheirTurn) {
   };
   run({9, 7, 5}, compile, 2, [&](const Config& config) {
     if (config.integer("us") != 5) return;
-    EXPECT_TRUE(another_is_asked_);
+    EXPECT_TRUE(becomes_true([&] { return another_is_asked_.load(); }));
     ++num_last;
   });
   EXPECT_GE(num_last, 2);
