@@ -37,6 +37,7 @@ std::vector<std::vector<std::string>> ProblemRun::compile_ahead(std::span<const 
 /// asking, whatever order their kernels are compiled in.
 void ProblemRun::take_asked() {
   auto asked = search_->take();
+  if (asked.empty()) return;
   auto recipes = compile_ahead(asked);
   for (size_t i = 0; i < asked.size(); ++i) asked_.push_back({std::move(asked[i]), std::move(recipes[i])});
 }

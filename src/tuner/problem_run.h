@@ -81,8 +81,8 @@ class ProblemRun {
   /// Entrants that the contest has asked for.
   struct Joining {
     size_t max_count = 0, joined = 0;
-    /// What is asked for before anything is told of the one that is tried: as many that wait beside `num_tried` that do
-    /// not.
+    /// What is asked for before anything is told of the one that is tried: `wanted` candidates are to wait, where
+    /// `num_tried` of those that were asked for no longer do.
     struct Due {
       size_t wanted, num_tried;
     };

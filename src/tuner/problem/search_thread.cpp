@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "tuner/problem/search_thread.h"
 
+#include <algorithm>
 #include <iterator>
-#include <memory>
+#include <system_error>
 #include <utility>
+
+#include "base/error.h"
 
 namespace attune {
 
@@ -55,7 +58,11 @@ void SearchThread::add(std::function<void()> call) {
     throw_error();
     calls_.push_back(std::move(call));
   }
-  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+  try {
+    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+  } catch (const std::system_error& error) {
+    fail(ErrorCode::io, "the system refuses a thread for the search ({})", error.code().message());
+  }
   changed_.notify_all();
 }
 

@@ -51,7 +51,7 @@ class SearchThread {
   std::vector<Candidate> found_ ATTUNE_GUARDED_BY(mutex_);
   std::exception_ptr error_ ATTUNE_GUARDED_BY(mutex_);
   bool is_ending_ ATTUNE_GUARDED_BY(mutex_) = false;
-  std::thread thread_;  ///< Of the first call on.
+  std::thread thread_;  ///< Runs from the first call on; none if not `beside_`.
 };
 
 }  // namespace attune
