@@ -160,14 +160,17 @@ TEST_F(AskedAhead, StrategiesAreToldOfAFailureAfterTheQuestionsBesideIt) {
   const std::string in_order = "?1 ?2 ?3 =0 !1 ?4 !2 ?5 !3 ?6 !4 !5 !6";
   run(compiling, refuse);
   EXPECT_EQ(log_, in_order);
+  EXPECT_EQ(num_beside_, 6u);
   forget_decision();
   run(compiling, refuse);
   EXPECT_EQ(log_, in_order) << "of failures that an earlier run has met, too";
+  EXPECT_EQ(num_beside_, 6u);
 }
 
 TEST_F(AskedAhead, StrategiesAreToldOfAKernelThatDoesNotCompileAfterTheQuestionsBesideIt) {
   run(failing, {});
   EXPECT_EQ(log_, "?1 ?2 ?3 =0 !1 ?4 !2 ?5 !3 ?6 !4 !5 !6");
+  EXPECT_EQ(num_beside_, 6u);
 }
 
 TEST_F(AskedAhead, StrategiesAreToldOfThoseThatAnEarlierRaceDroppedAfterTheQuestionsBesideThem) {

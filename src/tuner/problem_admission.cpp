@@ -46,29 +46,27 @@ void ProblemRun::take_asked() {
 /// strategies are told of it, so that their questions do not depend on whether it needs a worker.
 void ProblemRun::ask_due() {
   if (!joining_) return;
-  if (const auto due = std::exchange(joining_->due, std::nullopt)) search_->ask(due->wanted, due->num_tried);
+  if (const size_t num_due = std::exchange(joining_->num_due, 0); num_due > 0) search_->ask(num_due);
 }
 
-/// Whether a candidate waits to be tried, with those that are due ahead of it noted. Asks if none does, and waits for
-/// the search only then.
-bool ProblemRun::has_next() {
-  const size_t wanted = asked_ahead_ > 0 ? asked_ahead_ + 1 : joining_->max_count - joining_->joined;
-  joining_->due.reset();
+/// Whether a candidate that was asked for waits to be tried. Waits for the search only where none is known.
+bool ProblemRun::has_asked() {
   take_asked();
-  if (asked_.empty()) await_asked();
   if (asked_.empty()) {
-    search_->ask(wanted, num_tried_);
-    await_asked();
-  } else if (asked_ahead_ > 0) {
-    joining_->due = {wanted, num_tried_};
+    search_->wait();
+    take_asked();
   }
   return !asked_.empty();
 }
 
-/// Waits until the search has named all that it was asked for.
-void ProblemRun::await_asked() {
-  search_->wait();
-  take_asked();
+/// Whether a candidate waits to be tried, with those that are due ahead of it noted. Asks if none does.
+bool ProblemRun::has_next() {
+  const size_t wanted = asked_ahead_ > 0 ? asked_ahead_ + 1 : joining_->max_count - joining_->joined;
+  const bool has_some = has_asked();
+  joining_->num_due = has_some && asked_ahead_ > 0 ? num_tried_ + wanted : 0;
+  if (has_some) return true;
+  search_->ask(num_tried_ + wanted);
+  return has_asked();
 }
 
 /// Whether kernels that are compiled beside measuring are not there yet. What else there is to do goes first then.
@@ -275,8 +273,7 @@ void ProblemRun::admit_more() {
   }
   const size_t joined = num_joined;
   joining_.reset();
-  if (asked_.empty()) await_asked();
-  const bool has_more = !asked_.empty() || !source_->exhausted();
+  const bool has_more = has_asked() || !source_->exhausted();
   if (joined > 0 && is_asking() && has_more) return;
   // A search with nothing to ask for now is asked again after the next round. If that happens twice without a round
   // in between, it is exhausted.

@@ -199,7 +199,7 @@ void ProblemRun::open() {
     for (const auto& own : compile_ahead(source_->untuned())) recipes.insert(recipes.end(), own.begin(), own.end());
     awaits_kernels(std::move(recipes));
     // What a search begins with needs no results, and is compiled by the time that this problem races.
-    search_->ask(asked_ahead_ + 1, 0);
+    search_->ask(asked_ahead_ + 1);
   }
 }
 

@@ -81,12 +81,7 @@ class ProblemRun {
   /// Entrants that the contest has asked for.
   struct Joining {
     size_t max_count = 0, joined = 0;
-    /// What is asked for before anything is told of the one that is tried: `wanted` candidates are to wait, where
-    /// `num_tried` of those that were asked for no longer do.
-    struct Due {
-      size_t wanted, num_tried;
-    };
-    std::optional<Due> due{};
+    size_t num_due = 0;  // candidates to have asked for in all before anything is told of the one that is tried
   };
 
   void open();
@@ -107,7 +102,7 @@ class ProblemRun {
   void fulfil(const Want& want);
   std::vector<std::vector<std::string>> compile_ahead(std::span<const Candidate> candidates);
   void take_asked();
-  void await_asked();
+  bool has_asked();
   void ask_due();
   bool has_next();
   void admit_untuned();

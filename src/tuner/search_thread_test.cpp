@@ -48,43 +48,49 @@ class LoggingSearch final : public CandidateSearch {
 /// The parameter: whether there is a thread.
 class SearchThreads : public testing::TestWithParam<bool> {
  protected:
+  /// Holds a thread back until all has been called, so that the calls lie behind one another.
+  void await_all_calls() const {
+    while (!has_called_all_) std::this_thread::yield();
+  }
   LoggingSearch search_;
+  std::atomic<bool> has_called_all_ = !GetParam();
 };
 
 TEST_P(SearchThreads, DoesWhatItIsCalledForInTheOrderOfTheCalls) {
+  search_.on_call = [&](const std::string&) { await_all_calls(); };
   SearchThread thread(search_, GetParam());
   thread.begin({});
-  thread.ask(3, 0);
+  thread.ask(3);
   thread.tell(candidate(0), {.median_us = 1});
-  thread.ask(3, 1);
-  thread.ask(3, 1);
-  thread.ask(4, 2);
+  thread.ask(4);
+  thread.ask(4);
+  thread.ask(6);
   thread.tell(candidate(1), {.median_us = 1});
+  has_called_all_ = true;
   thread.wait();
-  EXPECT_EQ(search_.log, "begin ?0 ?1 ?2 =0 ?3 ?4 ?5 =1") << "as many as are missing to those that wait";
+  EXPECT_EQ(search_.log, "begin ?0 ?1 ?2 =0 ?3 ?4 ?5 =1") << "as many as are missing";
   EXPECT_THAT(numbers(thread.take()), testing::ElementsAre(0, 1, 2, 3, 4, 5));
   EXPECT_THAT(thread.take(), testing::IsEmpty()) << "each is taken once";
 }
 
 TEST_P(SearchThreads, ThrowsTheErrorOfTheSearchAndDropsWhatWasCalledBehindIt) {
-  std::atomic<bool> has_called_all = !GetParam();
   search_.on_call = [&](const std::string& what) {
-    while (!has_called_all) std::this_thread::yield();
+    await_all_calls();
     if (what == "?2") fail(ErrorCode::invalid_input, "planted error");
   };
   SearchThread thread(search_, GetParam());
   const auto call = [&] {
     thread.begin({});
-    thread.ask(5, 0);
+    thread.ask(5);
     thread.tell(candidate(0), {});
-    has_called_all = true;
+    has_called_all_ = true;
     thread.wait();
   };
   EXPECT_THROW(call(), Error);
   EXPECT_EQ(search_.log, "begin ?0 ?1");
   if (!GetParam()) return;
   EXPECT_THROW(thread.take(), Error) << "from then on always";
-  EXPECT_THROW(thread.ask(5, 0), Error);
+  EXPECT_THROW(thread.ask(5), Error);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, SearchThreads, testing::Bool(),
@@ -96,13 +102,13 @@ TEST(SearchOnAThread, EndsAfterTheCallThatItWorksOn) {
   search.on_call = [&](const std::string& what) {
     if (what != "?1") return;
     has_begun = true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));  // The end is asked for meanwhile.
   };
   {
     SearchThread thread(search, true);
     thread.begin({});
-    thread.ask(2, 0);
-    thread.ask(9, 0);
+    thread.ask(2);
+    thread.ask(9);
     while (!has_begun) std::this_thread::yield();
   }
   EXPECT_EQ(search.log, "begin ?0 ?1");

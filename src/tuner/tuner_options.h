@@ -22,7 +22,7 @@ struct TunerOptions {
   ContestOptions contest;
   StrategyOptions strategy;
   /// Makes the strategy of one solver's search, and what divides a problem's questions between them. Called on the
-  /// threads of all devices.
+  /// threads of all devices; where strategies are asked ahead, make_strategy, like what it makes, on those of searches.
   std::function<std::unique_ptr<Strategy>(SearchTask, const StrategyOptions&)> make_strategy = attune::make_strategy;
   std::function<std::unique_ptr<SolverAllocator>()> make_allocator = favour_leaders;
   Protocol protocol;

@@ -24,11 +24,10 @@ void SearchThread::begin(PriorKnowledge known) {
   add([this, known = std::move(known)] { search_.begin(known); });
 }
 
-void SearchThread::ask(size_t wanted, size_t num_tried) {
-  add([this, wanted, num_tried] {
-    const size_t num_waiting = num_asked_ - num_tried;
-    if (num_waiting >= wanted) return;
-    auto asked = search_.ask(wanted - num_waiting);
+void SearchThread::ask(size_t num_in_all) {
+  add([this, num_in_all] {
+    if (num_asked_ >= num_in_all) return;
+    auto asked = search_.ask(num_in_all - num_asked_);
     num_asked_ += asked.size();
     const Lock lock(mutex_);
     std::ranges::move(asked, std::back_inserter(found_));

@@ -27,8 +27,9 @@ class SearchThread {
 
   /// CandidateSearch::begin().
   void begin(PriorKnowledge known);
-  /// Asks for as many candidates as `wanted` exceeds those that were asked for before and have not been tried.
-  void ask(size_t wanted, size_t num_tried);
+  /// Asks for further candidates until `num_in_all` have been named since the beginning. What a search has none for now
+  /// is made up for by a later call.
+  void ask(size_t num_in_all);
   /// CandidateSearch::tell().
   void tell(const Candidate& candidate, const Trial& trial);
   /// Returns the candidates that were asked for and are known since the last call, in the order of asking. Like each of
