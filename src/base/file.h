@@ -35,8 +35,8 @@ std::string read_file(const std::filesystem::path& path, uint64_t max_bytes = 1u
 /// Returns the last `max_bytes` of a file, or all of it. Empty for a file that cannot be read.
 std::string read_file_end(const std::filesystem::path& path, uint64_t max_bytes);
 
-/// Returns the whole of a small file, one of /proc or /sys for example; nothing if it cannot be read. This library has no
-/// std::ifstream: streams hold a std::locale, of which a process must have one implementation (docs/adr/0031).
+/// Returns the whole of a small file, one of /proc or /sys for example; nothing if it cannot be read. This library has
+/// no std::ifstream: streams hold a std::locale, of which a process must have one implementation (docs/adr/0031).
 std::optional<std::string> read_file_if_any(const std::filesystem::path& path);
 /// Writes a file that no other process reads yet. Returns false, with errno, if it cannot.
 bool write_own_file(const std::filesystem::path& path, std::string_view content);

@@ -121,9 +121,8 @@ bool MemoryCgroup::build(const fs::path& parent, uint64_t bytes) {
 
 bool MemoryCgroup::killed() const {
   const std::string events = text_of(leaf_ / "memory.events");
-  return std::ranges::any_of(split(events, '\n'), [](std::string_view line) {
-    return line.starts_with("oom_kill ") && line != "oom_kill 0";
-  });
+  return std::ranges::any_of(
+      split(events, '\n'), [](std::string_view line) { return line.starts_with("oom_kill ") && line != "oom_kill 0"; });
 }
 
 void MemoryCgroup::remove() noexcept {

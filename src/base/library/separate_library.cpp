@@ -69,7 +69,8 @@ std::string text_at(const std::string& strings, uint64_t offset) {
   return offset < strings.size() ? strings.c_str() + offset : std::string();
 }
 
-/// The handle of all that the program and what it links or preloads define: the scope in which names are looked up first.
+/// The handle of all that the program and what it links or preloads define: the scope in which names are looked up
+/// first.
 void* global_scope() { return ::dlopen(nullptr, RTLD_LAZY | RTLD_NOLOAD); }
 
 const link_map* library_with(const void* address) {
