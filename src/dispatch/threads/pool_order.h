@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include "base/mutex.h"
+
 namespace attune {
 
 /// For applications under ThreadSanitizer. It does not see how the threads of libgomp and OpenBLAS wait for each other,
@@ -19,8 +21,9 @@ class PoolOrder {
 
  private:
   static const bool kIsWatched;
-  static void begin() noexcept;
-  static void end() noexcept;
+  // The lock is held from one to the other.
+  static void begin() noexcept ATTUNE_NO_THREAD_SAFETY_ANALYSIS;
+  static void end() noexcept ATTUNE_NO_THREAD_SAFETY_ANALYSIS;
 };
 
 }  // namespace attune
