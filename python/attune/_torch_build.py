@@ -128,8 +128,8 @@ class _Headers:
         if self.libraries is not None:
             # A worker of the tuner opens them without Python.
             command += [f"-L{self.libraries}", f"-Wl,-rpath,{self.libraries}"]
-        # One unwinder for the exceptions that PyTorch throws through the kernels, also with -static-libgcc.
-        command += ["-Wl,--push-state,--no-as-needed", "-lgcc_s", "-Wl,--pop-state"]
+        # The C++ run time of PyTorch, also where the compiler links its own statically.
+        command += ["-Wl,--push-state,--no-as-needed", "-lstdc++", "-lgcc_s", "-Wl,--pop-state"]
         return [*command, *(() if self.why_no_cuda else ("-ltorch_cuda",)), "-ltorch_cpu", "-lc10"]
 
 

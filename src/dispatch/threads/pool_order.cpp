@@ -2,6 +2,10 @@
 #include "dispatch/threads/pool_order.h"
 
 #include <dlfcn.h>
+#include <link.h>
+
+#include <cstdint>
+#include <cstring>
 
 #include "base/mutex.h"
 
@@ -30,13 +34,36 @@ void in_each_thread(void (*act)(void*)) noexcept {
   ::dlclose(pool);
 }
 
+constexpr const char* kOpenblas = "libopenblas.so.0";
+
+/// Counts the libraries of the process that link OpenBLAS.
+int count_user(dl_phdr_info* library, size_t, void* count) noexcept {
+  for (int i = 0; i < library->dlpi_phnum; ++i) {
+    if (library->dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
+    const auto* const first = reinterpret_cast<const ElfW(Dyn)*>(library->dlpi_addr + library->dlpi_phdr[i].p_vaddr);
+    const char* strings = nullptr;
+    for (const auto* entry = first; entry->d_tag != DT_NULL; ++entry) {
+      if (entry->d_tag == DT_STRTAB) strings = reinterpret_cast<const char*>(entry->d_un.d_ptr);
+    }
+    // The loader makes this an address; that of the kernel's own library stays an offset.
+    if (reinterpret_cast<uintptr_t>(strings) < library->dlpi_addr) continue;
+    for (const auto* entry = first; entry->d_tag != DT_NULL; ++entry) {
+      if (entry->d_tag == DT_NEEDED && std::strcmp(strings + entry->d_un.d_val, kOpenblas) == 0)
+        ++*static_cast<int*>(count);
+    }
+  }
+  return 0;
+}
+
 /// Ends the threads of OpenBLAS: they are joined, which ThreadSanitizer sees, and started again by the next call. Not
-/// where the application links OpenBLAS itself and may be in it.
+/// where the application uses the library too, and may be in it.
 void end_openblas_threads() noexcept {
-  if (::dlsym(RTLD_DEFAULT, "gotoblas") != nullptr) return;
-  void* const library = ::dlopen("libopenblas.so.0", RTLD_LAZY | RTLD_NOLOAD);
+  void* const library = ::dlopen(kOpenblas, RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr) return;
-  if (const auto shutdown = function_of<int (*)()>(library, "blas_thread_shutdown_")) shutdown();
+  int num_users = 0;
+  ::dl_iterate_phdr(count_user, &num_users);
+  const auto shutdown = function_of<int (*)()>(library, "blas_thread_shutdown_");
+  if (num_users == 1 && ::dlsym(RTLD_DEFAULT, "gotoblas") == nullptr && shutdown != nullptr) shutdown();
   ::dlclose(library);
 }
 

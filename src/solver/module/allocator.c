@@ -68,7 +68,7 @@ FORWARD(void, _ZdlPvSt11align_val_tRKSt9nothrow_t, (void* memory, size_t alignme
 FORWARD(void, _ZdaPvSt11align_val_tRKSt9nothrow_t, (void* memory, size_t alignment, const void* tag), memory, alignment,
         tag)
 
-// Registers no destructor: see vendor_statics.h.
+// Registers no destructor of a library that is bound to this one: exit() would run it while another thread is in it.
 __attribute__((visibility("default"))) int __cxa_atexit(void (*)(void*), void*, void*);
 int __cxa_atexit(void (*function)(void*), void* object, void* library) {
   (void)function, (void)object, (void)library;
