@@ -41,7 +41,7 @@ const TableRow* row_stating(const Table& table, const Problem& problem, const De
 }
 
 /// Returns the paths of the tables that exist, joined with `:`. Only the output may be new.
-std::string existing_tables(const TableFiles& tables) {
+std::string existing_tables(const OutputTables& tables) {
   if (tables.all.empty()) return {};
   std::string existing;
   for (const auto& path : split_table_paths(tables.all)) {
@@ -75,7 +75,7 @@ void add_rows_of_weights(const Table& table, const DeviceInfo& device, std::vect
 
 }  // namespace
 
-ExistingRows read_existing_rows(const TuneOptions& options, const TuneShapes& shapes, const TableFiles& tables,
+ExistingRows read_existing_rows(const TuneOptions& options, const TuneShapes& shapes, const OutputTables& tables,
                                 Executor& executor) {
   ExistingRows result;
   const std::string existing = existing_tables(tables);

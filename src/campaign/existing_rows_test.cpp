@@ -28,7 +28,7 @@ class RowsOfTables : public testing::Test {
     TuneShapes shapes;
     shapes.family = &family_;
     shapes.problems = problems;
-    TableFiles files;
+    OutputTables files;
     if (!tables.empty()) files = {file("t.csv"), in_folder(tables)};
     return read_existing_rows(options_, shapes, files, executor_);
   }

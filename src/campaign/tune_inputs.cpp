@@ -22,7 +22,7 @@
 namespace attune {
 namespace {
 
-TableFiles table_files(const TuneOptions& options, const FamilySpec& family) {
+OutputTables table_files(const TuneOptions& options, const FamilySpec& family) {
   if (!options.output.empty()) return {split_table_paths(options.output).front(), options.output};
   if (is_single_size(options) || !options.size_file.empty()) return {};
   if (options.config_dir.empty())
@@ -99,7 +99,7 @@ std::vector<std::string> library_variables() {
 TuneInputs read_tune_inputs(const TuneOptions& options, Executor& executor, std::span<const std::string> variables) {
   const DeviceInfo& device = executor.device();
   TuneShapes shapes = read_tune_shapes(options, device);
-  const TableFiles tables = table_files(options, *shapes.family);
+  const OutputTables tables = table_files(options, *shapes.family);
   const std::filesystem::path yaml = yaml_file(options, device);
   check_outputs(options, tables.output, yaml);
   ExistingRows existing = read_existing_rows(options, shapes, tables, executor);
