@@ -74,6 +74,20 @@ TEST_F(RowsOfTables, WithoutATableNoShapeHasARow) {
   EXPECT_THAT(with_rows(read({one_, two_})), ElementsAre(0, 0)) << "an empty output is new, too";
 }
 
+TEST_F(RowsOfTables, TheNextRowIsTheIncumbentWhereTheFastestCannotRun) {
+  Candidate older = usable(two_);
+  older.version = "0";
+  put_row("t.csv", two_, usable(two_), 12.5);
+  const std::string row = read_file(file("t.csv"));
+  put_row("o.csv", two_, older, 1);
+  const std::string fast = read_file(file("o.csv"));
+  write_file_atomically(file("t.csv"), fast + row.substr(row.find('\n') + 1));
+  const ExistingRows rows = read({two_});
+  ASSERT_TRUE(rows.items.front().incumbent.has_value());
+  EXPECT_EQ(rows.items.front().incumbent->candidate, usable(two_));
+  EXPECT_TRUE(rows.items.front().has_row);
+}
+
 TEST_F(RowsOfTables, AnOldWinnerIsTheIncumbent) {
   put_row("t.csv", two_, usable(two_), 12.5);
   const ExistingRows rows = read({one_, two_});
