@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "core/candidate.h"
 #include "formats/csv/csv_scan.h"
@@ -32,14 +32,9 @@ bool is_list(const CsvDocument& head) {
 /// Whether a writer was interrupted: the last line has no end, and fewer cells than the header. Requires: a regular
 /// file. A file that was cut between two lines is not recognised.
 bool is_torn(const fs::path& file, size_t num_columns) {
-  constexpr std::streamoff kTail = 64 * 1024;
-  std::ifstream in(file, std::ios::binary | std::ios::ate);
-  const std::streamoff size = in.tellg();
-  if (size <= 0) return false;
-  std::string tail(static_cast<size_t>(std::min(size, kTail)), '\0');
-  in.seekg(size - static_cast<std::streamoff>(tail.size()));
-  in.read(tail.data(), static_cast<std::streamsize>(tail.size()));
-  if (!in || tail.back() == '\n') return false;
+  constexpr uint64_t kTail = 64 * 1024;
+  const std::string tail = read_file_end(file, kTail);
+  if (tail.empty() || tail.back() == '\n') return false;
   const size_t line = tail.rfind('\n');
   if (line == tail.npos) return false;  // A header alone, or a line that is longer than any row.
   const auto commas = std::count(tail.begin() + static_cast<ptrdiff_t>(line), tail.end(), ',');
