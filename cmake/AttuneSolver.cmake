@@ -37,6 +37,22 @@ macro(attune_skip_solver reason)
   endforeach()
 endmacro()
 
+# libattune_allocator.so, which stands before libc among the libraries of each module. Never instrumented: it is the
+# application that has a sanitizer's allocator.
+add_library(attune_allocator SHARED ${CMAKE_SOURCE_DIR}/src/solver/module/allocator.c)
+set_target_properties(attune_allocator PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/modules C_VISIBILITY_PRESET hidden)
+target_compile_options(attune_allocator PRIVATE -fexceptions -fno-builtin -fno-sanitize=all -Wno-pedantic)
+
+# attune_add_module(target source …): a module of these sources, which exports its entry points alone.
+function(attune_add_module target)
+  add_library(${target} MODULE ${ARGN} ${CMAKE_SOURCE_DIR}/src/solver/module/no_destructors.cpp)
+  set_target_properties(${target} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/modules
+    LINK_DEPENDS ${CMAKE_SOURCE_DIR}/src/solver/module/exports.map)
+  # The archive whose functions a module uses is not exported either.
+  target_link_options(${target} PRIVATE LINKER:--exclude-libs,ALL LINKER:--version-script=${CMAKE_SOURCE_DIR}/src/solver/module/exports.map)
+  target_link_libraries(${target} PRIVATE -Wl,--push-state,--no-as-needed attune_allocator -Wl,--pop-state attune_solver)
+endfunction()
+
 function(attune_add_solver)
   cmake_parse_arguments(ARG "MODULE;KERNELS" "NAME;TITLE;HINT" "ID;NEEDS;ENV;SOURCES;TESTS;LINK;USES" ${ARGN})
   string(TOUPPER ${ARG_NAME} upper)
@@ -67,11 +83,9 @@ function(attune_add_solver)
     list(APPEND links ${target})
   endforeach()
   if(ARG_MODULE)
-    add_library(attune_solver_${ARG_NAME} MODULE ${ARG_SOURCES} ${CMAKE_SOURCE_DIR}/src/solver/module/no_destructors.cpp)
-    set_target_properties(attune_solver_${ARG_NAME} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/modules INSTALL_RPATH_USE_LINK_PATH ON)
-    target_link_libraries(attune_solver_${ARG_NAME} PRIVATE attune_solver ${links})
-    # The interface checks that everything a module calls is defined, and hides all but its two entry points.
-    target_link_options(attune_solver_${ARG_NAME} PRIVATE -Wl,--exclude-libs,ALL)
+    attune_add_module(attune_solver_${ARG_NAME} ${ARG_SOURCES})
+    set_target_properties(attune_solver_${ARG_NAME} PROPERTIES INSTALL_RPATH "$ORIGIN" INSTALL_RPATH_USE_LINK_PATH ON)
+    target_link_libraries(attune_solver_${ARG_NAME} PRIVATE ${links})
     string(REPLACE ";" "\", \"" variables "${ARG_ENV}")
     if(variables)
       set(variables "\"${variables}\"")
@@ -118,10 +132,8 @@ function(attune_add_op_module)
   if(NOT ARG_FOLDER)
     set(ARG_FOLDER ${CMAKE_BINARY_DIR}/modules)
   endif()
-  add_library(attune_${ARG_KIND}_${ARG_NAME} MODULE ${ARG_SOURCES} ${CMAKE_SOURCE_DIR}/src/solver/module/no_destructors.cpp)
-  set_target_properties(attune_${ARG_KIND}_${ARG_NAME} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${ARG_FOLDER})
-  target_link_libraries(attune_${ARG_KIND}_${ARG_NAME} PRIVATE attune_solver)
-  target_link_options(attune_${ARG_KIND}_${ARG_NAME} PRIVATE -Wl,--exclude-libs,ALL)
+  attune_add_module(attune_${ARG_KIND}_${ARG_NAME} ${ARG_SOURCES})
+  set_target_properties(attune_${ARG_KIND}_${ARG_NAME} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${ARG_FOLDER})
 endfunction()
 
 # Called once after all solvers: the library attune_solvers holds the generated list and links the linked-in ones.

@@ -13,7 +13,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
-#include <fstream>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -218,14 +217,38 @@ size_t FileReader::read(std::span<char> buffer) {
 }
 
 std::string read_file_end(const fs::path& path, uint64_t max_bytes) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) return {};
-  const auto size = static_cast<uint64_t>(file.tellg());
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat status {};
+  if (file.number() < 0 || ::fstat(file.number(), &status) != 0) return {};
+  const auto size = static_cast<uint64_t>(status.st_size);
   std::string text(std::min(size, max_bytes), '\0');
-  file.seekg(static_cast<std::streamoff>(size - text.size()));
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<size_t>(file.gcount()));
+  const ssize_t count = ::pread(file.number(), text.data(), text.size(), static_cast<off_t>(size - text.size()));
+  text.resize(count < 0 ? 0 : static_cast<size_t>(count));
   return text;
+}
+
+std::optional<std::string> read_file_if_any(const fs::path& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.number() < 0) return std::nullopt;
+  std::string text;
+  char part[4096];
+  for (;;) {
+    const ssize_t count = ::read(file.number(), part, sizeof part);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return std::nullopt;
+    if (count == 0) return text;
+    text.append(part, static_cast<size_t>(count));
+  }
+}
+
+bool write_own_file(const fs::path& path, std::string_view content) {
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  while (file.number() >= 0 && !content.empty()) {
+    const ssize_t written = ::write(file.number(), content.data(), content.size());
+    if (written < 0 && errno != EINTR) return false;
+    content.remove_prefix(written < 0 ? 0 : static_cast<size_t>(written));
+  }
+  return file.number() >= 0;
 }
 
 std::string read_file(const fs::path& path, uint64_t max_bytes) {

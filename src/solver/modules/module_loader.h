@@ -21,9 +21,9 @@ struct ModuleSpec {
 
 /// HostProcess::program: sets the modules' load variables that the user has not set, then opens each module; must run
 /// before any other thread starts. HostProcess::application: only registers the modules; each is opened when it is
-/// first asked for. Each module calls its own library: RTLD_LOCAL and RTLD_DEEPBIND (not under sanitizers, which forbid
-/// it). Modules stay open for the life of the process; one that cannot be opened is unavailable with the loader's
-/// reason. Two modules that need different values of one variable are a bug. Throws like registry().
+/// first asked for. Each module calls its own library (open_separately()). Modules stay open for the life of the
+/// process; one that cannot be opened is unavailable with the loader's reason. Two modules that need different values
+/// of one variable are a bug. Throws like registry().
 void load_modules(std::span<const ModuleSpec> specs, HostProcess host, Registry& registry);
 
 /// x86-64 level of this CPU: `v2`, `v3`, `v4`.
