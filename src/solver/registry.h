@@ -58,7 +58,8 @@ class Registry {
   std::vector<std::unique_ptr<Solver>> owned_;
   std::vector<SolverEntry> entries_;
   std::vector<std::string> notices_;
-  std::string module_;  ///< Module that is being registered.
+  std::string module_;                        ///< Module that is being registered.
+  std::vector<std::string> thread_starters_;  ///< Files of the modules with ModuleSpec::starts_threads.
 };
 
 /// Adds a solver to those of this process. Call it before the first registry(). Throws invalid_input when it comes too

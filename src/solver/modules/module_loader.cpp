@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -11,9 +12,11 @@
 
 #include "base/error.h"
 #include "base/locations.h"
+#include "base/machine.h"
 #include "base/trusted_path.h"
 #include "solver/modules/module_file.h"
 #include "solver/modules/op_modules.h"
+#include "solver/new_threads.h"
 
 namespace attune {
 namespace {
@@ -62,6 +65,15 @@ std::string register_module(const std::string& file, Registry& registry) {
   return module.error.empty() ? why_failed(file, [&] { module.register_solvers(registry); }) : module.error;
 }
 
+/// Why a library must not start a thread for each core; empty: it may.
+std::string why_no_threads() {
+  const size_t cores = std::max<size_t>(1, process_cores().size());
+  if (can_start_threads(cores - 1)) return {};
+  return fmt::format(
+      "its library starts {} threads, which the system refuses: raise the limit of processes (ulimit -u, pids.max)",
+      cores - 1);
+}
+
 /// The file of a module; empty if it is missing.
 fs::path find_module(const std::string& file_name, const std::vector<fs::path>& folders) {
   std::error_code missing;
@@ -97,6 +109,7 @@ void load_modules(std::span<const ModuleSpec> specs, HostProcess host, Registry&
     const fs::path file = find_module(file_name, folders);
     any = any || !file.empty();
     registry.module_ = file.string();
+    if (spec.starts_threads) registry.thread_starters_.push_back(registry.module_);
     std::string reason = file.empty() ? "the module " + file_name + " is not installed" : std::string();
     if (const auto why = file.empty() ? std::nullopt : why_not_trusted(file, code_file())) {
       reason = fmt::format("the module is not used, {}", *why);
@@ -121,7 +134,9 @@ void load_modules(std::span<const ModuleSpec> specs, HostProcess host, Registry&
 
 void Registry::open_module(const std::string& file) {
   const size_t num_entries = entries_.size();
-  std::string reason = register_module(file, *this);
+  const bool starts_threads = std::ranges::find(thread_starters_, file) != thread_starters_.end();
+  std::string reason = starts_threads ? why_no_threads() : std::string();
+  if (reason.empty()) reason = register_module(file, *this);
   if (entries_.size() > num_entries) {
     entries_.resize(num_entries);
     reason = "the module registers a solver that the build does not name: " + file;

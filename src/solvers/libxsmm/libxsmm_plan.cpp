@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "solver/module/openmp_team.h"
 #include "tensor/convert.h"
 
 namespace attune {
@@ -80,11 +81,12 @@ void LibxsmmPlan::run(const Launch& launch) const {
   const auto operand = [&](size_t index) { return static_cast<std::byte*>(launch.operands[index]); };
   const Work work{operand(where.a), operand(where.b), operand(where.c), static_cast<std::byte*>(launch.workspace)};
   if (shape_.bias) set_to_bias(launch.operands[where.bias], work.c);
-  if (threads_ == 1) {
+  const OpenmpTeam team(threads_);
+  if (team.size() == 1) {
     run_share(work, 0, 1);
     return;
   }
-#pragma omp parallel num_threads(threads_)
+#pragma omp parallel num_threads(team.size())
   run_share(work, omp_get_thread_num(), omp_get_num_threads());
 }
 
