@@ -7,44 +7,35 @@
 #include <limits>
 
 #include "solver/new_threads.h"
+#include "solver/team_size.h"
 
 namespace attune {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// How long the system's answer holds: to ask takes longer than a small product. Where teams of several sizes take
-/// turns, libgomp starts threads anew at each larger one.
-constexpr auto kAnswerLasts = std::chrono::milliseconds(100);
+/// How long a refusal holds: to ask the system again takes longer than a small product.
+constexpr auto kRefusalLasts = std::chrono::milliseconds(100);
 
-/// Of the calling thread, which has a team of its own in each OpenMP runtime.
-struct OwnTeam {
-  int size = 1;                                   ///< Number of threads that it has now.
-  int granted = 1;                                ///< Largest size that the system granted.
-  int refused = std::numeric_limits<int>::max();  ///< Smallest size that it refused.
-  Clock::time_point asked;
+/// The system's last refusal of a team of the calling thread.
+struct Refusal {
+  int size = std::numeric_limits<int>::max();
+  Clock::time_point time;
 };
-constinit thread_local OwnTeam own;
+constinit thread_local Refusal last_refusal;
 
-/// Starts a team of this size if the system and the runtime grant it, and returns whether they do.
-bool starts(int size) noexcept {
-  if (!can_start_threads(static_cast<size_t>(size - 1))) return false;
-  int got = 0;
-#pragma omp parallel num_threads(size)
-#pragma omp master
-  got = omp_get_num_threads();
-  return got == size;
-}
-
-/// Whether the team may grow to this size.
-__attribute__((cold, noinline)) bool may_grow(int size) noexcept {
+/// Makes the calling thread's team larger; returns whether the system and the runtime grant it.
+__attribute__((cold, noinline)) bool grows(int from, int to) noexcept {
   const auto now = Clock::now();
-  if (now - own.asked > kAnswerLasts) own = {.size = own.size};
-  if (size > own.granted && size < own.refused) {
-    (starts(size) ? own.granted : own.refused) = size;
-    own.asked = now;
+  if (to >= last_refusal.size && now - last_refusal.time < kRefusalLasts) return false;
+  int got = 0;
+  if (can_start_threads(static_cast<size_t>(to - from))) {
+#pragma omp parallel num_threads(to)
+#pragma omp master
+    got = omp_get_num_threads();
   }
-  return size <= own.granted;
+  if (got != to) last_refusal = {to, now};
+  return got == to;
 }
 
 /// Whether nothing that an application can set makes a team smaller, dynamic teams aside. In a parallel region, even of
@@ -53,16 +44,29 @@ bool is_unlimited(int size) noexcept {
   return omp_get_level() == 0 && omp_get_max_active_levels() > 0 && omp_get_thread_limit() >= size;
 }
 
+/// See OpenmpTeam::size().
+int size_for(int wanted, bool& was_dynamic) noexcept {
+  if (wanted <= 1 || !is_unlimited(wanted)) return 1;
+  was_dynamic = omp_get_dynamic() != 0;
+  if (was_dynamic) omp_set_dynamic(0);
+  const TeamSizes& sizes = team_sizes();
+  const int now = sizes.here();
+  if (wanted > now && !grows(now, wanted)) return 1;
+  if (wanted != now) sizes.set_here(wanted);
+  return wanted;
+}
+
 }  // namespace
 
-OpenmpTeam::OpenmpTeam(int wanted) noexcept {
-  if (wanted <= 1 || !is_unlimited(wanted)) return;
-  was_dynamic_ = omp_get_dynamic() != 0;
-  if (was_dynamic_) omp_set_dynamic(0);
-  if (wanted > own.size && !may_grow(wanted)) return;
-  own.size = wanted;
-  size_ = wanted;
+OpenmpThreads::OpenmpThreads(int threads) noexcept : before_(omp_get_max_threads()), is_changed_(threads != before_) {
+  if (is_changed_) omp_set_num_threads(threads);
 }
+
+OpenmpThreads::~OpenmpThreads() {
+  if (is_changed_) omp_set_num_threads(before_);
+}
+
+OpenmpTeam::OpenmpTeam(int wanted) noexcept : size_(size_for(wanted, was_dynamic_)), threads_(size_) {}
 
 OpenmpTeam::~OpenmpTeam() {
   if (was_dynamic_) omp_set_dynamic(1);

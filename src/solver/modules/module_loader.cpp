@@ -14,9 +14,12 @@
 #include "base/locations.h"
 #include "base/machine.h"
 #include "base/trusted_path.h"
+#include "solver/library_settings.h"
 #include "solver/modules/module_file.h"
 #include "solver/modules/op_modules.h"
 #include "solver/new_threads.h"
+
+extern char** environ;
 
 namespace attune {
 namespace {
@@ -58,6 +61,28 @@ void set_load_variables(std::span<const ModuleSpec> specs) {
     }
   }
 }
+
+/// Hides settings that no result states while the modules' libraries are loaded, which is when OpenMP and OpenBLAS read
+/// theirs. In the program, before any other thread starts.
+class HiddenSettings {
+ public:
+  HiddenSettings() {
+    for (char** entry = environ; *entry != nullptr; ++entry) {
+      const std::string text(*entry);
+      const std::string name = text.substr(0, text.find('='));
+      if (is_unrecorded_setting(name) && name.size() < text.size()) hidden_.emplace(name, text.substr(name.size() + 1));
+    }
+    for (const auto& [name, value] : hidden_) unsetenv(name.c_str());
+  }
+  ~HiddenSettings() {
+    for (const auto& [name, value] : hidden_) setenv(name.c_str(), value.c_str(), 1);
+  }
+  HiddenSettings(const HiddenSettings&) = delete;
+  HiddenSettings& operator=(const HiddenSettings&) = delete;
+
+ private:
+  std::map<std::string, std::string> hidden_;
+};
 
 /// Opens one module and calls its registration; returns the reason for a failure.
 std::string register_module(const std::string& file, Registry& registry) {
@@ -101,7 +126,11 @@ std::string none_found(const std::vector<fs::path>& folders) {
 }  // namespace
 
 void load_modules(std::span<const ModuleSpec> specs, HostProcess host, Registry& registry) {
-  if (host == HostProcess::program) set_load_variables(specs);
+  std::optional<HiddenSettings> hidden;
+  if (host == HostProcess::program) {
+    hidden.emplace();
+    set_load_variables(specs);
+  }
   const auto folders = module_folders(host, registry.notices_);
   bool any = specs.empty();
   for (const ModuleSpec& spec : specs) {

@@ -53,13 +53,14 @@ class DotPlan final : public Plan {
         call.bias = wide;
       }
     }
-    const OpenmpTeam team(threads_);
-    if (team.size() == 1) {
-      multiply(call, 0, 1);
-      return;
+    if (threads_ > 1) {
+      if (const OpenmpTeam team(threads_); team.size() > 1) {
+#pragma omp parallel num_threads(threads_)
+        multiply(call, omp_get_thread_num(), omp_get_num_threads());
+        return;
+      }
     }
-#pragma omp parallel num_threads(team.size())
-    multiply(call, omp_get_thread_num(), omp_get_num_threads());
+    multiply(call, 0, 1);
   }
 
  private:

@@ -53,13 +53,14 @@ class TilePlan final : public Plan {
 
   void run(const Launch& launch) const override {
     const Call call(*this, launch);
-    const OpenmpTeam team(loops_.threads);
-    if (team.size() == 1) {
-      work(call, {0, 1});
-      return;
+    if (loops_.threads > 1) {
+      if (const OpenmpTeam team(loops_.threads); team.size() > 1) {
+#pragma omp parallel num_threads(loops_.threads)
+        work(call, {omp_get_thread_num(), omp_get_num_threads()});
+        return;
+      }
     }
-#pragma omp parallel num_threads(team.size())
-    work(call, {omp_get_thread_num(), omp_get_num_threads()});
+    work(call, {0, 1});
   }
 
  private:

@@ -2,8 +2,6 @@
 // oneDNN matmul: one candidate for each implementation that its iterator offers and each thread count. Threads come
 // from libgomp, whose team size is fixed when the primitive is created and used again when it runs. Compiled once for
 // each version of the library (onednn_library.h).
-#include <omp.h>
-
 #include <algorithm>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <optional>
@@ -163,25 +161,6 @@ void with_first_matmul(const Description& d, const dnnl::engine& engine, Use use
   }
 }
 
-/// Sets the number of threads that oneDNN uses, for the life of the object. The number belongs to the calling thread;
-/// the application's own is restored afterwards.
-class OmpThreads {
- public:
-  explicit OmpThreads(int threads) : before_(omp_get_max_threads()) {
-    if (threads != before_) omp_set_num_threads(threads);
-    changed_ = threads != before_;
-  }
-  ~OmpThreads() {
-    if (changed_) omp_set_num_threads(before_);
-  }
-  OmpThreads(const OmpThreads&) = delete;
-  OmpThreads& operator=(const OmpThreads&) = delete;
-
- private:
-  int before_;
-  bool changed_ = false;
-};
-
 /// Memory that a primitive of an implementation holds, as measured (tests/conformance/plan_memory_test.cpp): mostly
 /// generated code. oneDNN itself keeps the last 1024 primitives of a process, even those whose plans are destroyed.
 uint64_t primitive_bytes(std::string_view implementation) {
@@ -244,7 +223,6 @@ class OnednnPlan final : public Plan {
 
   void run(const Launch& launch) const override {
     const OpenmpTeam team(threads_);
-    const OmpThreads threads(team.size());
     const PreparedMatmul& used = team.size() == threads_ ? chosen_ : *alone_;
     guarded(ErrorCode::device, [&] { used.execute(stream_, launch, where_, has_bias_); });
   }
@@ -341,7 +319,6 @@ class OnednnBackend final : public Backend, public OpaqueLayouts {
     const memory::desc rows({shape.k, shape.n}, data_type_of(shape.in), memory::format_tag::ba);
     const memory::desc& wanted = description_of(layout, problem);
     const OpenmpTeam team(static_cast<int>(device_.num_units));
-    const OmpThreads threads(team.size());
     guarded(ErrorCode::device, [&] {
       // The library takes its inputs as void*; a reorder does not write them.
       memory from(rows, engine_, plain.front().data), to(wanted, engine_, packed.data);
@@ -368,7 +345,7 @@ class OnednnBackend final : public Backend, public OpaqueLayouts {
   /// Implementations for this number of threads, in oneDNN's order of preference.
   std::vector<Offer> with_layouts(const Problem& problem, WeightOrder order, int64_t threads) const {
     std::vector<Offer> offered;
-    const OmpThreads guard(static_cast<int>(threads));
+    const OpenmpThreads guard(static_cast<int>(threads));
     const auto note = [&](const std::string& name, const dnnl::matmul::primitive_desc& implementation) {
       const auto layout =
           order == WeightOrder::plain ? std::optional<std::string>(kPlainLayout) : weights_layout_of(implementation);
@@ -412,7 +389,7 @@ class OnednnBackend final : public Backend, public OpaqueLayouts {
   /// Names of the implementations offered for all cores.
   std::vector<std::string> names(const Problem& problem) {
     std::vector<std::string> offered;
-    const OmpThreads guard(static_cast<int>(device_.num_units));
+    const OpenmpThreads guard(static_cast<int>(device_.num_units));
     for_each(describe(GemmShape::of(problem), WeightOrder::plain), [&](const std::string& name, const auto&) {
       offered.push_back(name);
       return true;
@@ -430,7 +407,7 @@ class OnednnBackend final : public Backend, public OpaqueLayouts {
   template <typename Fits>
   std::optional<dnnl::matmul::primitive_desc> first_that(const Description& description, int threads, Fits fits) const {
     std::optional<dnnl::matmul::primitive_desc> found;
-    const OmpThreads guard(threads);
+    const OpenmpThreads guard(threads);
     for_each(description, [&](const std::string& name, const dnnl::matmul::primitive_desc& offered) {
       if (fits(name, offered)) found = offered;
       return !found.has_value();
@@ -443,9 +420,8 @@ class OnednnBackend final : public Backend, public OpaqueLayouts {
     Description description = describe(shape, WeightOrder::plain);
     description.b = chosen.weights_desc();
     const std::string wanted = chosen.impl_info_str();
-    auto found = first_that(description, 1, [&](const std::string& name, const auto&) { return name == wanted; });
-    if (!found)
-      found = first_that(description, 1, [](const std::string& name, const auto&) { return !is_reference(name); });
+    auto found = first_that(description, 1, [&](const auto& name, const auto&) { return name == wanted; });
+    if (!found) found = first_that(description, 1, [](const auto& name, const auto&) { return !is_reference(name); });
     if (!found) found = first_that(description, 1, [](const auto&, const auto&) { return true; });
     if (!found) fail(ErrorCode::unavailable, "oneDNN has no implementation for one thread beside '{}'", wanted);
     return *std::move(found);
@@ -453,7 +429,7 @@ class OnednnBackend final : public Backend, public OpaqueLayouts {
 
   /// Generates an implementation's code, for as many threads as it was described for.
   PreparedMatmul prepared(const dnnl::matmul::primitive_desc& chosen, const GemmShape& shape, int threads) const {
-    const OmpThreads guard(threads);
+    const OpenmpThreads guard(threads);
     return guarded(ErrorCode::unavailable, [&] { return PreparedMatmul(chosen, engine_, shape.bias); });
   }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <optional>
@@ -25,7 +26,7 @@
 namespace attune {
 namespace {
 
-constexpr size_t kConfigs = 6;  // Per problem.
+constexpr size_t kConfigs = 4;  // Per problem.
 constexpr const char* kProblems[] = {
     "gemm_a16w16 m=4 n=96 k=64 dtype=fp32",
     "gemm_a16w16 m=4 n=96 k=64 dtype=bf16",
@@ -123,14 +124,18 @@ std::vector<Config> chosen_configs(Backend& backend, const Problem& problem) {
   return chosen;
 }
 
-/// Returns nothing where a kernel cannot be compiled for this processor.
+/// Returns nothing where a kernel cannot be compiled for this processor, or no compiler can be started.
 std::optional<std::vector<Binary>> compiled(const Solver& solver, const Problem& problem, const Config& config) {
   std::vector<Binary> binaries;
   const auto tasks = solver.compile_tasks(problem, config, world().device.info());
   if (tasks.empty()) return binaries;
-  for (const CompileResult& one : world().pool.compile(tasks)) {
-    if (!one.outcome.ok()) return std::nullopt;
-    binaries.push_back(*one.binary);
+  try {
+    for (const CompileResult& one : world().pool.compile(tasks)) {
+      if (!one.outcome.ok()) return std::nullopt;
+      binaries.push_back(*one.binary);
+    }
+  } catch (const Error&) {
+    return std::nullopt;
   }
   return binaries;
 }
@@ -204,6 +209,11 @@ void add_served(Dispatcher& dispatcher, const std::vector<Problem>& problems, st
 }
 
 }  // namespace
+
+bool supports_any(const Solver& solver, const DeviceInfo& device) {
+  return std::ranges::any_of(kProblems,
+                             [&](const char* text) { return solver.supports(normalised(text, device), device).yes; });
+}
 
 std::vector<CheckedCall> plan_calls(const std::string& id) {
   const Solver* const solver = registry(HostProcess::application).find(id);

@@ -91,16 +91,16 @@ uint64_t lowered(const MakeCalls& make, uint64_t wanted) {
     wrong += call_all(calls);
 #pragma omp teams num_teams(1) thread_limit(1)
     wrong += call_all(calls);
-#pragma omp teams num_teams(1) thread_limit(3)
+#pragma omp teams num_teams(1) thread_limit(2)
     wrong += call_all(calls);
     omp_set_num_threads(1);
     wrong += call_all(calls);
-    omp_set_num_threads(3);
+    omp_set_num_threads(2);
     const int levels = omp_get_max_active_levels();
     omp_set_max_active_levels(0);
     wrong += call_all(calls);
     omp_set_max_active_levels(levels);
-    if (omp_get_max_threads() != 3) ++wrong;  // The number is the application's.
+    if (omp_get_max_threads() != 2) ++wrong;  // The number is the application's.
   }
   return wrong;
 }
@@ -156,15 +156,15 @@ bool forbid_new_threads() {
 std::span<const ThreadSetting> thread_settings() {
   static const auto& all = *new std::vector<ThreadSetting>{
       {"thread_limit_1", {{"OMP_THREAD_LIMIT", "1"}}, plain},
-      {"thread_limit_3", {{"OMP_THREAD_LIMIT", "3"}}, plain},
+      {"thread_limit_2", {{"OMP_THREAD_LIMIT", "2"}}, plain},
       {"dynamic_variable", {{"OMP_DYNAMIC", "true"}}, plain},
       {"no_active_levels", {{"OMP_MAX_ACTIVE_LEVELS", "0"}}, plain},
       {"dynamic_teams", {}, dynamic_teams},
       {"nested", {}, nested},
       {"nested_with_teams", {}, nested_with_teams},
-      {"nested_with_a_limit", {{"OMP_THREAD_LIMIT", "4"}}, nested_with_teams},
+      {"nested_with_a_limit", {{"OMP_THREAD_LIMIT", "3"}}, nested_with_teams},
       {"region_of_one", {}, region_of_one},
-      {"region_of_one_with_a_limit", {{"OMP_THREAD_LIMIT", "3"}}, region_of_one},
+      {"region_of_one_with_a_limit", {{"OMP_THREAD_LIMIT", "2"}}, region_of_one},
       {"made_in_a_region", {}, made_in_region},
       {"lowered_between_calls", {}, lowered},
       {"no_new_threads_at_opening", {}, no_threads_at_opening},
