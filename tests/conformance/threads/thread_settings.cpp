@@ -7,6 +7,8 @@
 #include <omp.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -15,6 +17,8 @@
 #include <latch>
 #include <mutex>
 #include <thread>
+
+#include "attune/error.h"
 
 namespace attune {
 namespace {
@@ -135,6 +139,30 @@ uint64_t no_threads_later(const MakeCalls& make, uint64_t wanted) {
   return is_forbidden ? wrong : without_filter();
 }
 
+/// A fork() ends OpenBLAS's threads, which it may then not start again. A call may be refused, not wrong.
+uint64_t no_threads_after_fork(const MakeCalls& make, uint64_t wanted) {
+  const auto calls = make();
+  uint64_t wrong = call_all(calls);
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  ::waitpid(child, nullptr, 0);
+  wrong += call_all(calls);
+  const pid_t another = ::fork();
+  if (another == 0) ::_exit(0);
+  ::waitpid(another, nullptr, 0);
+  if (!forbid_new_threads()) return without_filter();
+  for (uint64_t turn = 0; turn < turns_for(calls, wanted); ++turn) {
+    for (const CheckedCall& call : calls) {
+      try {
+        wrong += call();
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::device) ++wrong;
+      }
+    }
+  }
+  return wrong;
+}
+
 }  // namespace
 
 bool forbid_new_threads() {
@@ -170,6 +198,7 @@ std::span<const ThreadSetting> thread_settings() {
       {"no_new_threads_at_opening", {}, no_threads_at_opening},
       {"no_new_threads_at_the_first_call", {}, no_threads_at_first_call},
       {"no_new_threads_later", {}, no_threads_later},
+      {"no_new_threads_after_a_fork", {}, no_threads_after_fork},
   };
   return all;
 }
