@@ -18,7 +18,7 @@
 #include "formats/tune_gemm/tune_gemm.h"
 #include "report/evidence_file.h"
 #include "report/output_files.h"
-#include "solver/library_settings.h"
+#include "solver/modules/library_settings.h"
 #include "solver/registry.h"
 
 namespace attune {

@@ -6,7 +6,7 @@
 #include "device/device_kind.h"
 #include "ops/op.h"
 #include "solver/registry.h"
-#include "solver/team_size.h"
+#include "solver/threads/team_size.h"
 
 namespace attune {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "solver/solver.h"
-#include "solver/team_size.h"
+#include "solver/threads/team_size.h"
 
 namespace attune {
 

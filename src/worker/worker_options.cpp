@@ -15,7 +15,7 @@
 #include "device/device_kind.h"
 #include "device/devices.h"
 #include "device/stated_threads.h"
-#include "solver/library_settings.h"
+#include "solver/modules/library_settings.h"
 #include "solver/registry.h"
 #include "worker/near_cores.h"
 

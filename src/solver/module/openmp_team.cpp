@@ -6,8 +6,8 @@
 #include <chrono>
 #include <limits>
 
-#include "solver/new_threads.h"
-#include "solver/team_size.h"
+#include "solver/threads/new_threads.h"
+#include "solver/threads/team_size.h"
 
 namespace attune {
 namespace {
@@ -17,25 +17,32 @@ using Clock = std::chrono::steady_clock;
 /// How long a refusal holds: to ask the system again takes longer than a small product.
 constexpr auto kRefusalLasts = std::chrono::milliseconds(100);
 
-/// The system's last refusal of a team of the calling thread.
-struct Refusal {
-  int size = std::numeric_limits<int>::max();
-  Clock::time_point time;
+/// What is known of the calling thread's teams.
+struct Answers {
+  int proven = 1;                                 ///< Largest size that the runtime has granted.
+  int refused = std::numeric_limits<int>::max();  ///< Size that was last refused, and when.
+  Clock::time_point refused_at;
 };
-constinit thread_local Refusal last_refusal;
+constinit thread_local Answers answers;
+
+/// Whether a parallel region has all its threads.
+bool is_whole(int size) noexcept {
+  int got = 0;
+#pragma omp parallel num_threads(size)
+#pragma omp master
+  got = omp_get_num_threads();
+  if (got == size) answers.proven = size;
+  return got == size;
+}
 
 /// Makes the calling thread's team larger; returns whether the system and the runtime grant it.
 __attribute__((cold, noinline)) bool grows(int from, int to) noexcept {
   const auto now = Clock::now();
-  if (to >= last_refusal.size && now - last_refusal.time < kRefusalLasts) return false;
-  int got = 0;
-  if (can_start_threads(static_cast<size_t>(to - from))) {
-#pragma omp parallel num_threads(to)
-#pragma omp master
-    got = omp_get_num_threads();
-  }
-  if (got != to) last_refusal = {to, now};
-  return got == to;
+  if (to >= answers.refused && now - answers.refused_at < kRefusalLasts) return false;
+  if (can_start_threads(static_cast<size_t>(to - from)) && (to <= answers.proven || is_whole(to))) return true;
+  answers.refused = to;
+  answers.refused_at = now;
+  return false;
 }
 
 /// Whether nothing that an application can set makes a team smaller, dynamic teams aside. In a parallel region, even of

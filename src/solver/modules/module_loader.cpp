@@ -14,10 +14,10 @@
 #include "base/locations.h"
 #include "base/machine.h"
 #include "base/trusted_path.h"
-#include "solver/library_settings.h"
+#include "solver/modules/library_settings.h"
 #include "solver/modules/module_file.h"
 #include "solver/modules/op_modules.h"
-#include "solver/new_threads.h"
+#include "solver/threads/new_threads.h"
 
 extern char** environ;
 

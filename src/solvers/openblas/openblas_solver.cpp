@@ -13,9 +13,9 @@
 #include "ops/gemm/gemm_op.h"
 #include "solver/host_gemm.h"
 #include "solver/module.h"
-#include "solver/new_threads.h"
 #include "solver/own_library.h"
 #include "solver/thread_counts.h"
+#include "solver/threads/new_threads.h"
 
 namespace attune {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "solver/team_size.h"
+#include "solver/threads/team_size.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "solver/new_threads.h"
+#include "solver/threads/new_threads.h"
 
 #include <pthread.h>
 

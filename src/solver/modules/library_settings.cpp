@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "solver/library_settings.h"
+#include "solver/modules/library_settings.h"
 
 #include <algorithm>
 #include <array>
