@@ -284,7 +284,8 @@ int run_explain(const ExplainOptions& options) {
   const FamilySpec* const family = find_family(problem.op());
   std::vector<std::string> named;
   if (!options.table.empty()) named.push_back(options.table);
-  const TableSet set = read_table_set(named, std::string(family->op), std::span(&family, 1), options.require);
+  const TableSet set =
+      read_table_set(named, std::string(family->op), std::span(&family, 1), options.require, &view.device());
   print_notes(set.notices);
   const Explanation one = explain(options, view, set, problem);
   if (options.json)

@@ -111,7 +111,7 @@ std::string_view preferred_prefix() {
     if (is_here) break;
   }
   if (preferred == nullptr)
-    fail(ErrorCode::invalid_input, "this build has no kind of device that is named by its number alone, use --devices");
+    fail(ErrorCode::invalid_input, "this build knows no GPUs, name devices with --devices");
   return preferred->prefix.empty() ? preferred->name : preferred->prefix;
 }
 
