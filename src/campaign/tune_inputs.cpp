@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <string_view>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -17,6 +18,7 @@
 #include "formats/tune_gemm/tune_gemm.h"
 #include "report/evidence_file.h"
 #include "report/output_files.h"
+#include "solver/modules/library_settings.h"
 #include "solver/registry.h"
 
 namespace attune {
@@ -99,10 +101,8 @@ std::vector<std::string> surroundings(const DeviceInfo& device, const TuneOption
 
 std::vector<std::string> library_variables() {
   std::vector<std::string> set;
-  for (const char* variable :
-       {"OMP_PLACES", "OMP_PROC_BIND", "OMP_THREAD_LIMIT", "GOMP_SPINCOUNT", "OPENBLAS_NUM_THREADS",
-        "OPENBLAS_CORETYPE", "BLIS_NUM_THREADS", "BLIS_ARCH_TYPE", "ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"}) {
-    if (const char* value = std::getenv(variable)) set.push_back(fmt::format("{}={}", variable, value));
+  for (const std::string_view variable : recorded_settings()) {
+    if (const char* value = std::getenv(variable.data())) set.push_back(fmt::format("{}={}", variable, value));
   }
   return set;
 }

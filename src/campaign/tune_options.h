@@ -14,8 +14,8 @@
 
 namespace attune {
 
-/// Returns the set variables that change how libraries perform, such as `OMP_PROC_BIND=true`. Call it before the first
-/// registry(), which sets some of them.
+/// Returns the set variables that change how libraries perform and that workers see (recorded_settings()), such as
+/// `BLIS_ARCH_TYPE=3`. Call it before the first registry(), which sets some of them.
 std::vector<std::string> library_variables();
 
 /// Options of `attune tune` as plain data. The defaults are those of the older tuners (docs/cli.md).

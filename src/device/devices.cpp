@@ -133,8 +133,8 @@ int64_t thread_limit(const DeviceChoice& device) {
   const int64_t own = find_device({.ids = "cpu:0"}).num_units;
   if (device.threads <= own) return device.threads == 0 ? own : device.threads;
   fail(ErrorCode::invalid_input,
-       "--threads is above the limit of this process, which its cores, its CPU quota, ATTUNE_THREADS and "
-       "OMP_NUM_THREADS set: {}, the limit is {}",
+       "--threads is above the limit of this process, which its cores, its CPU quota, ATTUNE_THREADS, "
+       "OMP_NUM_THREADS and OMP_THREAD_LIMIT set: {}, the limit is {}",
        device.threads, own);
 }
 

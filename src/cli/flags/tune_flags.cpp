@@ -105,7 +105,7 @@ void add_search_flags(CLI::App& command, TuneOptions& options) {
           "--threads", options.thread_limits,
           "Numbers of threads to tune for on a host, such as 1,2: each gets rows of its own (cu_num), one after "
           "the other; default: those under which captured shapes were called, else the least of the cores, the "
-          "CPU quota, ATTUNE_THREADS and OMP_NUM_THREADS")
+          "CPU quota, ATTUNE_THREADS, OMP_NUM_THREADS and OMP_THREAD_LIMIT")
       ->delimiter(',')
       ->check(positive_number_error);
   command
