@@ -37,7 +37,9 @@ fs::path target_of(const fs::path& path) {
   std::error_code error;
   if (!fs::is_symlink(fs::symlink_status(path, error))) return path;
   auto target = fs::canonical(path, error);
-  if (error)
+  // /dev/stdout leads to a pipe, which has no name: check_target() refuses it.
+  if (error && fs::exists(path, error)) return path;
+  if (error || target.empty())
     fail(ErrorCode::io, "cannot write through a dangling link, remove it or create its target: '{}'", path.string());
   return target;
 }
@@ -54,14 +56,18 @@ bool check_target(const fs::path& target) {
   if (!S_ISDIR(status.st_mode))
     fail(ErrorCode::io, "cannot write a file, its parent is not a folder: '{}'", folder.string());
   if (::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
-    fail(ErrorCode::io, "no permission to write in the folder, choose another or change its mode: '{}'",
-         folder.string());
+    if (errno == EACCES)
+      fail(ErrorCode::io, "no permission to write in the folder, choose another or change its mode: '{}'",
+           folder.string());
+    fail(ErrorCode::io, "cannot write in the folder ({}), choose another: '{}'", reason(errno), folder.string());
   }
   if (::stat(target.c_str(), &status) != 0) return false;
   if (!S_ISREG(status.st_mode))
     fail(ErrorCode::io, "the output is not a regular file, name another: '{}'", target.string());
   if (::faccessat(AT_FDCWD, target.c_str(), W_OK, AT_EACCESS) != 0) {
-    fail(ErrorCode::io, "the file is read-only, change its mode or name another one: '{}'", target.string());
+    if (errno == EACCES)
+      fail(ErrorCode::io, "the file is read-only, change its mode or name another one: '{}'", target.string());
+    fail(ErrorCode::io, "cannot write the file ({}), name another one: '{}'", reason(errno), target.string());
   }
   return true;
 }

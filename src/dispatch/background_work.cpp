@@ -38,7 +38,7 @@ void BackgroundWork::stop(std::chrono::milliseconds timeout) {
 
 void BackgroundWork::begin_online_tuning() {
   AttuneProgram program = attune_program();
-  std::filesystem::path home = path_if_any(home_location);
+  std::filesystem::path home = fixed_path(path_if_any(home_location));
   try {
     if (home.empty()) program.why_not = "there is no home folder, set ATTUNE_HOME";
     if (!home.empty()) check_home_location();

@@ -17,6 +17,9 @@ struct ModuleSpec {
   std::string_view title;
   /// `VAR=value@level` entries; the first whose x86-64 level (`v4`, `v3`, …; none: always) this CPU has is used.
   std::vector<std::string_view> load_variables;
+  /// Whether its library starts a thread for each core when it is loaded. Such a module is not opened where the system
+  /// refuses that many threads: the library would end the process.
+  bool starts_threads = false;
 };
 
 /// HostProcess::program: sets the modules' load variables that the user has not set, then opens each module; must run
