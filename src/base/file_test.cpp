@@ -229,6 +229,11 @@ TEST_F(File, ALinkToAPipeIsNoRegularFile) {
   ::close(pipe[1]);
 }
 
+TEST_F(File, AMountWithoutExecutionIsKnown) {
+  EXPECT_TRUE(is_mounted_noexec("/proc/a/folder/to/come")) << "proc is mounted so on every system";
+  EXPECT_FALSE(is_mounted_noexec("/usr/bin"));
+}
+
 TEST_F(File, AReasonIsTheSystemsOwn) {
   const Error error = error_of([] { check_output("/proc/self/attune_test"); });
   EXPECT_THAT(error.what(), testing::Not(HasSubstr("no permission"))) << "root or not, /proc has no such files";
