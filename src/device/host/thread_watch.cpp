@@ -107,7 +107,7 @@ void ThreadWatch::settle(std::string_view pool, bool settled) {
     const bool other_pool = pool != pool_;
     pool_ = pool;
     refresh();
-    if (other_pool) rest();
+    others_ran_ = other_pool && !rest();
     for (const auto& thread : threads_) {
       if (!thread->pool) thread->runs_before = thread->schedule().value_or(Schedule{}).runs;
     }
@@ -197,11 +197,20 @@ bool ThreadWatch::others_run() const {
   return std::any_of(threads_.begin(), threads_.end(), [](const auto& thread) { return thread->runs_now(); });
 }
 
-void ThreadWatch::rest() {
-  if (!others_run()) return;
+bool ThreadWatch::await_rest() {
+  refresh();
+  return rest();
+}
+
+bool ThreadWatch::rest() {
+  if (!others_run()) return true;
   const auto give_up = std::chrono::steady_clock::now() + kLongestRest;
   std::this_thread::sleep_for(kPause);
-  while (others_run() && std::chrono::steady_clock::now() < give_up) std::this_thread::sleep_for(kPoll);
+  while (others_run()) {
+    if (std::chrono::steady_clock::now() >= give_up) return false;
+    std::this_thread::sleep_for(kPoll);
+  }
+  return true;
 }
 
 void ThreadWatch::assign(Thread& thread, const std::string& pool) {

@@ -102,4 +102,11 @@ Rotation::Rotation(Device& device, std::span<const TensorSpec> specs, RotationSi
   protection_.emplace(memory_, inputs_.area(), "operands");
 }
 
+void Rotation::write(uint32_t index, std::span<const Buffer> from) {
+  const WriteProtection::Lift lift(*protection_);
+  for (size_t i = 0; i < from.size(); ++i) {
+    if (from[i].bytes > 0) memory_.copy(copy(index)[i], from[i].data, from[i].bytes);
+  }
+}
+
 }  // namespace attune

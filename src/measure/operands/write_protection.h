@@ -20,6 +20,18 @@ class WriteProtection {
   WriteProtection(const WriteProtection&) = delete;
   WriteProtection& operator=(const WriteProtection&) = delete;
 
+  /// Makes the pages writable for its life, for a caller that puts the same bytes back before it hashes them.
+  class Lift {
+   public:
+    explicit Lift(const WriteProtection& of) : of_(of) { of_.memory_.set_writable(of_.pages_, true); }
+    ~Lift() { of_.memory_.set_writable(of_.pages_, false); }
+    Lift(const Lift&) = delete;
+    Lift& operator=(const Lift&) = delete;
+
+   private:
+    const WriteProtection& of_;
+  };
+
   /// Whether a write ends the process, so that nothing has to be hashed.
   bool is_certain() const noexcept { return !hash_; }
   /// Adds the pages, unless it is certain.
