@@ -310,7 +310,7 @@ void Contest::State::finish_exhaustive() {
   }
   finish();
   // The samples that chose the winner also time it, so the whole interval must show the gain.
-  const uint32_t pairs = std::min(min_pairs(), field.last_round());
+  const uint32_t pairs = std::min(min_pairs(), exhaustive->iters());
   const bool has_pairs = result.comparison.num_clean >= pairs;
   const bool is_shown = has_pairs && result.comparison.interval.low > 1 + options.min_gain;
   if (result.verdict == Verdict::faster && !is_shown) {

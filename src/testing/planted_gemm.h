@@ -100,6 +100,7 @@ class PlantedGemm final : public Plan {
                               (fault_ == Fault::after_another && is_after_another && runs_ >= 10);
     if (fault_ == Fault::returns_late && runs_ >= 10) return;
     if (fault_ == Fault::keyed_by_address) keep_weights(launch);
+    weights_ = weights(launch);
     if (fault_ == Fault::stale || (fault_ == Fault::stale_after_first && runs_ > 1)) return;
     auto* c = static_cast<std::byte*>(launch.operands[GemmOperands::of(shape_).c]);
     for (int64_t i = 0; i < shape_.m; ++i) {
@@ -150,8 +151,7 @@ class PlantedGemm final : public Plan {
     float sum = shape_.bias ? load(shape_.in, launch.operands[where.bias], j) : 0.0f;
     for (int64_t step = begin; step < end; ++step) {
       const int64_t k = step < 0 ? shape_.k / 2 : backwards ? end - 1 - step : step;
-      sum += load(shape_.in, launch.operands[where.a], i * shape_.k + k) *
-             load(shape_.in, weights(launch), j * shape_.k + k);
+      sum += load(shape_.in, launch.operands[where.a], i * shape_.k + k) * load(shape_.in, weights_, j * shape_.k + k);
       if (fault_ == Fault::narrow_sum) sum = from_bf16(to_bf16(sum));
     }
     if (fault_ == Fault::reads_past_end && i == shape_.m - 1)
@@ -177,6 +177,7 @@ class PlantedGemm final : public Plan {
   PlanTraits traits_;
   mutable uint64_t runs_ = 0;
   mutable std::map<const void*, std::vector<std::byte>> kept_;
+  mutable const void* weights_ = nullptr;            // Of this run.
   inline static const PlantedGemm* last_ = nullptr;  // Compared, not followed.
 };
 

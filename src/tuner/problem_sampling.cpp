@@ -59,7 +59,7 @@ bool ProblemRun::needs_recheck(const Want& want) const {
 /// Verifies the finalists again where they were timed. One that is wrong now leaves, and what was decided beside it is
 /// decided anew. The calls in a row cost as much as many samples, so a finalist makes them once, in an opening.
 void ProblemRun::recheck() {
-  if (context_.must_stop()) return;
+  if (context_.interrupted()) return;  // the run abandons its problems
   std::vector<Turn> turns;
   for (const Slot slot : unchecked_) {
     const bool repeats = is_of_opening_ && !repeated_.contains(slot);
