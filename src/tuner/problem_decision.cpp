@@ -131,11 +131,14 @@ void ProblemRun::decide() {
     journal.emplace_back(record_of(entrant, Stage::final, std::move(evidence)));
   }
   result_.decision = decision_of(outcome);
-  // The race's word is not as good as a test, but nothing that seems faster than the winner is called slower.
   const auto& untuned = result_.decision->best_untuned;
   if (outcome.verdict == Verdict::faster && untuned && untuned->candidate != result_.decision->winner &&
       untuned->ratio <= 1) {
-    contest_.deny(fmt::format("an untuned config that left the race was as fast: {}", untuned->candidate.name()));
+    // The race was wrong about one of them, so they meet in the finals.
+    const Candidate candidate = untuned->candidate;
+    result_.decision.reset();
+    if (come_back(candidate)) return;
+    contest_.deny(fmt::format("an untuned config that left the race was as fast: {}", candidate.name()));
     return decide();
   }
   journal.emplace_back(*result_.decision);

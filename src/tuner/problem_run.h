@@ -122,6 +122,7 @@ class ProblemRun {
   bool needs_recheck(const Want& want) const;
   void recheck();
   void bring_back();
+  bool come_back(const Candidate& candidate);
   std::optional<SampleAnswer> run_schedule(std::span<const Turn> schedule);
   void look_at_clock();
   Timing timing_of(const EntrantFacts& entrant) const;

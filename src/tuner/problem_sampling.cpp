@@ -83,16 +83,23 @@ void ProblemRun::recheck() {
 
 /// The fastest that the race has dropped compete again: one that was wrong may have driven them out.
 void ProblemRun::bring_back() {
-  for (const Candidate& candidate : race_times_.fastest(how_.contest.race.max_finalists)) {
-    if (context_.must_stop() || cut_) return;
-    const bool is_there = std::any_of(entrants_.begin(), entrants_.end(),
-                                      [&](const auto& one) { return one.second.candidate == candidate; });
-    if (is_there || is_known_failure(candidate)) continue;
-    EntrantFacts* const entrant = admit(candidate, true);
-    if (entrant == nullptr) continue;
-    entrant->shortlisted = true;
-    join(*entrant);
-  }
+  for (const Candidate& candidate : race_times_.fastest(how_.contest.race.max_finalists)) come_back(candidate);
+}
+
+/// Has a candidate that left the race compete in the finals, which restart. False: it is there, failed, or there is no
+/// time.
+bool ProblemRun::come_back(const Candidate& candidate) {
+  const bool is_there = std::any_of(entrants_.begin(), entrants_.end(),
+                                    [&](const auto& one) { return one.second.candidate == candidate; });
+  if (is_there || cut_ || context_.must_stop() || is_known_failure(candidate)) return false;
+  EntrantFacts* const entrant = admit(candidate, true);
+  if (entrant == nullptr) return false;
+  entrant->shortlisted = true;
+  join(*entrant);
+  finals_began_s_.reset();
+  sampler_.discarded();
+  unchecked_.clear();
+  return true;
 }
 
 /// Notes what holds the device's clock down while samples are taken that decide.

@@ -78,8 +78,9 @@ void PackedWeights::pack_copies(const Rotation& rotation) {
 }
 
 void PackedWeights::pack_copy(uint32_t index, const Rotation& rotation) {
-  const WriteProtection::Lift lift(*protection_);
-  packing_.pack(plain_parts(rotation.copy(index)), {packed_[index % packed_.size()], packing_.bytes});
+  const Buffer to{packed_[index % packed_.size()], packing_.bytes};
+  const WriteProtection::Lift lift(*protection_, to);
+  packing_.pack(plain_parts(rotation.copy(index)), to);
 }
 
 /// Sets the packed operands to their places in a block.

@@ -103,9 +103,11 @@ Rotation::Rotation(Device& device, std::span<const TensorSpec> specs, RotationSi
 }
 
 void Rotation::write(uint32_t index, std::span<const Buffer> from) {
-  const WriteProtection::Lift lift(*protection_);
   for (size_t i = 0; i < from.size(); ++i) {
-    if (from[i].bytes > 0) memory_.copy(copy(index)[i], from[i].data, from[i].bytes);
+    if (from[i].bytes == 0) continue;
+    const Buffer to{copy(index)[i], from[i].bytes};
+    const WriteProtection::Lift lift(*protection_, to);
+    memory_.copy(to.data, from[i].data, to.bytes);
   }
 }
 

@@ -20,16 +20,17 @@ class WriteProtection {
   WriteProtection(const WriteProtection&) = delete;
   WriteProtection& operator=(const WriteProtection&) = delete;
 
-  /// Makes the pages writable for its life, for a caller that puts the same bytes back before it hashes them.
+  /// Makes the pages of a part writable for its life, for a caller that puts the same bytes back before it hashes them.
   class Lift {
    public:
-    explicit Lift(const WriteProtection& of) : of_(of) { of_.memory_.set_writable(of_.pages_, true); }
-    ~Lift() { of_.memory_.set_writable(of_.pages_, false); }
+    Lift(const WriteProtection& of, Buffer part);
+    ~Lift() { memory_.set_writable(pages_, false); }
     Lift(const Lift&) = delete;
     Lift& operator=(const Lift&) = delete;
 
    private:
-    const WriteProtection& of_;
+    DeviceMemory& memory_;
+    Buffer pages_;
   };
 
   /// Whether a write ends the process, so that nothing has to be hashed.

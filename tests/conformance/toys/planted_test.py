@@ -15,7 +15,7 @@ CPU = ("--devices", "cpu:0", "--quiet-wait", "0")
 
 class PlantedTest(story.Story):
     def planted(self, fault, *arguments, status=0):
-        return self.attune(*arguments, status=status, env={"ATTUNE_MODULES": MODULE, "PLANTED_FAULT": fault})
+        return self.attune(*arguments, status=status, env={"ATTUNE_MODULES": MODULE, "ATTUNE_PLANTED_FAULT": fault})
 
     def kernels(self, table):
         with open(self.work / table, encoding="utf-8") as file:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A module in the place of BLIS, with a slow right kernel of gemm_a16w16 (fp32), which is its untuned config, a fast right one, and a fast
-// one with the fault that PLANTED_FAULT names. All are right when they are verified first.
+// one with the fault that ATTUNE_PLANTED_FAULT names. All are right when they are verified first.
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -103,7 +103,7 @@ class PlantedSolver final : public Solver, public StaticSpace {
     return is_plain ? Support() : Support::no("computes plain products of fp32 on a host");
   }
   SearchSpace space(const Problem&, const DeviceInfo&) const override {
-    const char* fault = std::getenv("PLANTED_FAULT");  // NOLINT(concurrency-mt-unsafe)
+    const char* fault = std::getenv("ATTUNE_PLANTED_FAULT");  // NOLINT(concurrency-mt-unsafe)
     return SearchSpace::product(
         {{.name = "kind",
           .values = {std::string("slow"), std::string("fast"), std::string(fault != nullptr ? fault : "none")}}},
