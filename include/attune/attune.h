@@ -215,10 +215,10 @@ ATTUNE_API int attune_run_candidate(attune_dispatcher* dispatcher, const char* p
                                     void* const* operands, size_t num_operands, void* stream);
 
 /// Sets the thread limit of all later calls, of all threads: the least of `threads` (0: no limit of its own), the cores
-/// and the CPU quota of this process, ATTUNE_THREADS and OMP_NUM_THREADS. Rows for that many threads are served and no
-/// others, and no kernel starts more. `limit` (may be null): the limit that now holds. The first call with a limit
-/// reads the tables; later ones take nanoseconds. Without effect on a device that is no host. ATTUNE_INVALID_INPUT for
-/// a negative number.
+/// and the CPU quota of this process, ATTUNE_THREADS, OMP_NUM_THREADS and OMP_THREAD_LIMIT. Rows for that many threads
+/// are served and no others, and no kernel starts more. `limit` (may be null): the limit that now holds. The first call
+/// with a limit reads the tables; later ones take nanoseconds. Without effect on a device that is no host.
+/// ATTUNE_INVALID_INPUT for a negative number.
 ATTUNE_API int attune_set_threads(attune_dispatcher* dispatcher, int32_t threads, int32_t* limit);
 
 /// Checks the tables' files now, and returns when lookups see the changes. `changed` (may be null): 1 if any file

@@ -179,10 +179,10 @@ class ATTUNE_API Dispatcher {
   /// anything had changed.
   bool reload();
   /// Sets the thread limit of all later calls, of all threads, and returns it: the least of `threads` (0: no limit of
-  /// its own), the cores and the CPU quota of this process, ATTUNE_THREADS and OMP_NUM_THREADS. Rows for that many
-  /// threads are served and no others, and no kernel starts more; calls in progress keep their number. The first call
-  /// with a limit reads the tables, later ones only change a pointer; the number set last costs a few nanoseconds.
-  /// Without effect on a device that is no host. Throws invalid_input for a negative number.
+  /// its own), the cores and the CPU quota of this process, ATTUNE_THREADS, OMP_NUM_THREADS and OMP_THREAD_LIMIT. Rows
+  /// for that many threads are served and no others, and no kernel starts more; calls in progress keep their number.
+  /// The first call with a limit reads the tables, later ones only change a pointer; the number set last costs a few
+  /// nanoseconds. Without effect on a device that is no host. Throws invalid_input for a negative number.
   int set_threads(int threads);
   /// Returns the thread limit; on a device that is no host, its number of units.
   int threads() const noexcept;

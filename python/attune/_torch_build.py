@@ -108,7 +108,7 @@ class _Headers:
         parts = [self.version, self.build, str(self.has_new_strings), platform.machine(), self.compiler]
         parts += [self.why_no_cuda, str(self.libraries)]
         for source in sorted(SOURCES.iterdir()):
-            if source.suffix in (".h", ".cpp"):
+            if source.suffix in (".h", ".cpp", ".map"):
                 parts += [source.name, source.read_text()]
         for part in parts:
             digest.update(f"{len(part)}:{part}".encode())
@@ -117,6 +117,8 @@ class _Headers:
     def command(self, output: Path) -> list[str]:
         standard = "c++20" if _at_least(self.version, 2, 9) else "c++17"
         command = [self.compiler, f"-std={standard}", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-w"]
+        # A compiler that links its C++ run time statically must not offer it to other libraries of the process.
+        command.append(f"-Wl,--version-script={SOURCES / 'exports.map'}")
         command.append(f"-D_GLIBCXX_USE_CXX11_ABI={int(self.has_new_strings)}")
         command.append(f"-DATTUNE_TORCH_CUDA={int(not self.why_no_cuda)}")
         if self.include != Path("/usr/include"):
@@ -126,6 +128,8 @@ class _Headers:
         if self.libraries is not None:
             # A worker of the tuner opens them without Python.
             command += [f"-L{self.libraries}", f"-Wl,-rpath,{self.libraries}"]
+        # The C++ run time of PyTorch, also where the compiler links its own statically.
+        command += ["-Wl,--push-state,--no-as-needed", "-lstdc++", "-lgcc_s", "-Wl,--pop-state"]
         return [*command, *(() if self.why_no_cuda else ("-ltorch_cuda",)), "-ltorch_cpu", "-lc10"]
 
 

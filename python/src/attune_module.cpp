@@ -202,8 +202,8 @@ constexpr const char* kReloadDoc =
 constexpr const char* kSetThreadsDoc =
     R"(Sets the thread limit of all later calls, of all threads, and returns it.
 
-It is the least of threads (0: no limit of its own), the cores and the CPU quota of this process, ATTUNE_THREADS and
-OMP_NUM_THREADS. Rows for that many threads are served and no others, and no kernel starts more. The first call with a
+It is the least of threads (0: no limit of its own), the cores and the CPU quota of this process, ATTUNE_THREADS,
+OMP_NUM_THREADS and OMP_THREAD_LIMIT. Rows for that many threads are served and no others, and no kernel starts more. The first call with a
 limit reads the tables. While attune.torch is patched in, its calls set PyTorch's number. Raises InvalidInputError for a
 negative number.)";
 constexpr const char* kCountsDoc =

@@ -60,7 +60,7 @@ class AProcess(unittest.TestCase):
 
     def test_runs_no_thread_more_than_it_is_given(self):
         one = "assert attune.get_num_threads() == 1; busy = busy_cores(); assert busy < 1.05, busy"
-        for variable in ("OMP_NUM_THREADS", "ATTUNE_THREADS"):
+        for variable in ("OMP_NUM_THREADS", "OMP_THREAD_LIMIT", "ATTUNE_THREADS"):
             with self.subTest(variable):
                 self.run_script(one, **{variable: "1"})
         with self.subTest("set_num_threads"):

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -13,7 +14,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
-#include <fstream>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -38,7 +38,9 @@ fs::path target_of(const fs::path& path) {
   std::error_code error;
   if (!fs::is_symlink(fs::symlink_status(path, error))) return path;
   auto target = fs::canonical(path, error);
-  if (error)
+  // /dev/stdout leads to a pipe, which has no name: check_target() refuses it.
+  if (error && fs::exists(path, error)) return path;
+  if (error || target.empty())
     fail(ErrorCode::io, "cannot write through a dangling link, remove it or create its target: '{}'", path.string());
   return target;
 }
@@ -55,14 +57,18 @@ bool check_target(const fs::path& target) {
   if (!S_ISDIR(status.st_mode))
     fail(ErrorCode::io, "cannot write a file, its parent is not a folder: '{}'", folder.string());
   if (::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
-    fail(ErrorCode::io, "no permission to write in the folder, choose another or change its mode: '{}'",
-         folder.string());
+    if (errno == EACCES)
+      fail(ErrorCode::io, "no permission to write in the folder, choose another or change its mode: '{}'",
+           folder.string());
+    fail(ErrorCode::io, "cannot write in the folder ({}), choose another: '{}'", reason(errno), folder.string());
   }
   if (::stat(target.c_str(), &status) != 0) return false;
   if (!S_ISREG(status.st_mode))
     fail(ErrorCode::io, "the output is not a regular file, name another: '{}'", target.string());
   if (::faccessat(AT_FDCWD, target.c_str(), W_OK, AT_EACCESS) != 0) {
-    fail(ErrorCode::io, "the file is read-only, change its mode or name another one: '{}'", target.string());
+    if (errno == EACCES)
+      fail(ErrorCode::io, "the file is read-only, change its mode or name another one: '{}'", target.string());
+    fail(ErrorCode::io, "cannot write the file ({}), name another one: '{}'", reason(errno), target.string());
   }
   return true;
 }
@@ -212,14 +218,38 @@ size_t FileReader::read(std::span<char> buffer) {
 }
 
 std::string read_file_end(const fs::path& path, uint64_t max_bytes) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) return {};
-  const auto size = static_cast<uint64_t>(file.tellg());
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat status {};
+  if (file.number() < 0 || ::fstat(file.number(), &status) != 0) return {};
+  const auto size = static_cast<uint64_t>(status.st_size);
   std::string text(std::min(size, max_bytes), '\0');
-  file.seekg(static_cast<std::streamoff>(size - text.size()));
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<size_t>(file.gcount()));
+  const ssize_t count = ::pread(file.number(), text.data(), text.size(), static_cast<off_t>(size - text.size()));
+  text.resize(count < 0 ? 0 : static_cast<size_t>(count));
   return text;
+}
+
+std::optional<std::string> read_file_if_any(const fs::path& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.number() < 0) return std::nullopt;
+  std::string text;
+  char part[4096];
+  for (;;) {
+    const ssize_t count = ::read(file.number(), part, sizeof part);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return std::nullopt;
+    if (count == 0) return text;
+    text.append(part, static_cast<size_t>(count));
+  }
+}
+
+bool write_own_file(const fs::path& path, std::string_view content) {
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  while (file.number() >= 0 && !content.empty()) {
+    const ssize_t written = ::write(file.number(), content.data(), content.size());
+    if (written < 0 && errno != EINTR) return false;
+    content.remove_prefix(written < 0 ? 0 : static_cast<size_t>(written));
+  }
+  return file.number() >= 0;
 }
 
 std::string read_file(const fs::path& path, uint64_t max_bytes) {
@@ -325,6 +355,14 @@ void check_output_folder(const std::filesystem::path& path) {
   while (!std::filesystem::exists(std::filesystem::symlink_status(folder))) folder = folder.parent_path();
   if (!std::filesystem::is_directory(folder))
     fail(ErrorCode::invalid_input, "expected a folder, got a file, name another: '{}'", folder.string());
+}
+
+bool is_mounted_noexec(const fs::path& folder) {
+  std::error_code error;
+  fs::path nearest = fs::absolute(folder, error);
+  while (!fs::exists(nearest, error) && nearest.has_relative_path()) nearest = nearest.parent_path();
+  struct statvfs status {};
+  return ::statvfs(nearest.c_str(), &status) == 0 && (status.f_flag & ST_NOEXEC) != 0;
 }
 
 FileStamp file_stamp(const std::filesystem::path& file) {

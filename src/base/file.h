@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,6 +34,12 @@ class FileReader {
 std::string read_file(const std::filesystem::path& path, uint64_t max_bytes = 1ull << 30);
 /// Returns the last `max_bytes` of a file, or all of it. Empty for a file that cannot be read.
 std::string read_file_end(const std::filesystem::path& path, uint64_t max_bytes);
+
+/// Returns the whole of a small file, one of /proc or /sys for example; nothing if it cannot be read. This library has
+/// no std::ifstream: streams hold a std::locale, of which a process must have one implementation (docs/adr/0031).
+std::optional<std::string> read_file_if_any(const std::filesystem::path& path);
+/// Writes a file that no other process reads yet. Returns false, with errno, if it cannot.
+bool write_own_file(const std::filesystem::path& path, std::string_view content);
 
 /// Writes to a temporary file in the same folder, syncs file and folder and renames: readers see the old content or the
 /// new, never a part. Keeps an existing file's mode (a new file gets `mode` less the umask); a symbolic link is
@@ -70,6 +77,9 @@ void check_writable(const std::filesystem::path& path);
 /// Throws invalid_input unless a file can be written there. A wrong path is the user's error; a disk that fills up
 /// later is not.
 void check_output(const std::filesystem::path& path);
+
+/// Whether no program or library may be loaded from a folder, which need not exist yet: its mount has `noexec`.
+bool is_mounted_noexec(const std::filesystem::path& folder);
 
 /// Throws invalid_input unless a folder is there or can be made.
 void check_output_folder(const std::filesystem::path& path);

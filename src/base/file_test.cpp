@@ -219,6 +219,26 @@ TEST_F(File, WhatCannotBeWrittenIsAnIoErrorAndChangesNothing) {
   EXPECT_FALSE(fs::exists(folder_ / "nowhere"));
 }
 
+TEST_F(File, ALinkToAPipeIsNoRegularFile) {
+  int pipe[2];
+  ASSERT_EQ(::pipe(pipe), 0);
+  fs::create_symlink("/proc/self/fd/" + std::to_string(pipe[1]), folder_ / "stdout");
+  const Error error = error_of([&] { check_output(folder_ / "stdout"); });
+  EXPECT_THAT(error.what(), HasSubstr("not a regular file"));
+  ::close(pipe[0]);
+  ::close(pipe[1]);
+}
+
+TEST_F(File, AMountWithoutExecutionIsKnown) {
+  EXPECT_TRUE(is_mounted_noexec("/proc/a/folder/to/come")) << "proc is mounted so on every system";
+  EXPECT_FALSE(is_mounted_noexec("/usr/bin"));
+}
+
+TEST_F(File, AReasonIsTheSystemsOwn) {
+  const Error error = error_of([] { check_output("/proc/self/attune_test"); });
+  EXPECT_THAT(error.what(), testing::Not(HasSubstr("no permission"))) << "root or not, /proc has no such files";
+}
+
 TEST_F(File, AReadOnlyFileIsNotReplaced) {
   if (::geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
   put("x", "old");

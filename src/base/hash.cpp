@@ -2,6 +2,8 @@
 #include "base/hash.h"
 
 #include <fmt/format.h>
+// Inlined: an application's own xxhash, which may be another version, is not called.
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 namespace attune {

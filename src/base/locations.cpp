@@ -149,7 +149,14 @@ void check_access(const Location& location) {
        variable_of(location), remedy_of(location), location.path.string());
 }
 
-std::filesystem::path path_if_any(Location (&location)()) noexcept {
+std::filesystem::path fixed_path(const std::filesystem::path& path) {
+  if (path.empty()) return path;
+  std::error_code error;
+  const auto absolute = std::filesystem::absolute(path, error);
+  return error ? path : absolute;
+}
+
+std::filesystem::path path_if_any(Location (&location)()) {
   try {
     return location().path;
   } catch (const Error&) {

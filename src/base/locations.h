@@ -33,7 +33,10 @@ Location overlay_location();
 Location cache_location();  ///< Kernels: $ATTUNE_CACHE; else $XDG_CACHE_HOME/attune; else ~/.cache/attune.
 std::vector<Location> all_locations();
 /// Path of a location, or empty where there is no home folder: a library must not stop its application for that.
-std::filesystem::path path_if_any(Location (&location)()) noexcept;
+std::filesystem::path path_if_any(Location (&location)());
+/// Returns the absolute form of a path that a variable or an option gives, so that it stays the same when the process
+/// changes its folder. Empty stays empty; a relative path stays as it is where the current folder is gone.
+std::filesystem::path fixed_path(const std::filesystem::path& path);
 
 /// Throws invalid_input, naming the variable that leads to a folder and what to set, when this user may not look into
 /// it.

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <string>
 
 #include "base/error.h"
@@ -17,6 +18,10 @@
 
 namespace attune {
 namespace {
+
+constexpr size_t kWordBits = 8 * sizeof(unsigned long);
+/// Lengths of masks in words: of a cpu_set_t, and of 65,536 processors, eight times as many as Linux supports.
+constexpr size_t kLeastMaskWords = sizeof(cpu_set_t) / sizeof(unsigned long), kMostMaskWords = 65536 / kWordBits;
 
 constexpr const char* kBindingVariables[] = {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY"};
 
@@ -65,16 +70,32 @@ void add_places(const std::string& runtime, std::vector<int>& cores) {
 
 }  // namespace
 
-std::vector<int> allowed_cores() {
+std::vector<int> cores_of_thread(pid_t thread, ReadAffinity read) {
   std::vector<int> cores;
-  cpu_set_t mask;
-  CPU_ZERO(&mask);
-  if (::sched_getaffinity(0, sizeof mask, &mask) != 0) return cores;
-  for (int core = 0; core < CPU_SETSIZE; ++core) {
-    if (CPU_ISSET(static_cast<size_t>(core), &mask)) cores.push_back(core);
+  std::vector<unsigned long> words(kLeastMaskWords);
+  while (read(thread, words.size() * sizeof(unsigned long), reinterpret_cast<cpu_set_t*>(words.data())) != 0) {
+    if (errno != EINVAL || words.size() >= kMostMaskWords) return cores;
+    words.assign(words.size() * 2, 0);  // The kernel's mask is longer.
+  }
+  for (size_t core = 0; core < words.size() * kWordBits; ++core) {
+    if ((words[core / kWordBits] >> (core % kWordBits) & 1) != 0) cores.push_back(static_cast<int>(core));
   }
   return cores;
 }
+
+bool bind_thread(pid_t thread, std::span<const int> cores) noexcept {
+  unsigned long words[kMostMaskWords] = {};
+  size_t used = kLeastMaskWords;
+  for (const int core : cores) {
+    const auto word = static_cast<size_t>(core) / kWordBits;
+    if (core < 0 || word >= kMostMaskWords) continue;
+    words[word] |= 1UL << (static_cast<size_t>(core) % kWordBits);
+    used = std::max(used, word + 1);
+  }
+  return ::sched_setaffinity(thread, used * sizeof(unsigned long), reinterpret_cast<const cpu_set_t*>(words)) == 0;
+}
+
+std::vector<int> allowed_cores() { return cores_of_thread(0); }
 
 std::vector<int> process_cores() {
   std::vector<int> cores = allowed_cores();

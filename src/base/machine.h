@@ -1,16 +1,29 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <sched.h>
+#include <sys/types.h>
+
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace attune {
 
-/// Logical processors that the calling thread may use (its affinity mask), ascending; empty when the kernel does not
-/// report them.
+/// Reads a thread's affinity mask, as ::sched_getaffinity() does.
+using ReadAffinity = int (*)(pid_t thread, size_t bytes, cpu_set_t* mask);
+
+/// Logical processors that a thread may use (its affinity mask), ascending; empty when the kernel does not report them.
+/// A cpu_set_t ends at 1,024 processors, and the kernel refuses it on a larger machine; these functions do not use its
+/// size. `thread`: its kernel id; 0: the calling one. `read` stands for the kernel, for tests.
+std::vector<int> cores_of_thread(pid_t thread, ReadAffinity read = ::sched_getaffinity);
+/// Binds a thread to these processors; returns false, with errno, when the kernel refuses it.
+bool bind_thread(pid_t thread, std::span<const int> cores) noexcept;
+/// Those of the calling thread.
 std::vector<int> allowed_cores();
 
 /// Logical processors that this process may use, ascending: the affinity mask of the calling thread, and the places of

@@ -309,7 +309,6 @@ std::string devices_to_tune(const TuneOptions& options) {
 
 CampaignResult run_campaign(const TuneOptions& options) {
   TunerOptions how = tuner_options(options);
-  const auto variables = options.variables ? *options.variables : library_variables();
   // Folders and processes that need cleaning up are created below.
   const InterruptHandler handler;
   const auto environments = open_environments_to_tune(options);
@@ -319,7 +318,7 @@ CampaignResult run_campaign(const TuneOptions& options) {
   }
   Executor& executor = *environments.front().executor;
   set_constants(how, options, device_kind(executor.device().kind));
-  const TuneInputs inputs = read_tune_inputs(options, executor, variables);
+  const TuneInputs inputs = read_tune_inputs(options, executor);
   print_notices(inputs);
   std::vector<std::string> notices;
   how.bans = bans_of_user(notices);
@@ -337,7 +336,6 @@ CampaignResult run_campaign(const TuneOptions& options) {
 
 int run_campaigns(TuneOptions options) {
   std::vector<int64_t>& limits = options.thread_limits;
-  if (!options.variables) options.variables = library_variables();  // The first run sets some of them.
   options.devices.ids = devices_to_tune(options);
   std::optional<CapturedLimits> captured;
   const bool on_host = units_are_cores(options.devices.ids);

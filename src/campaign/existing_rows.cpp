@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "campaign/existing_rows.h"
 
+#include <algorithm>
 #include <set>
 
 #include "attune/error.h"
@@ -30,18 +31,31 @@ std::optional<Candidate> usable_candidate(const TableRow& row, const Problem& pr
   return candidate;
 }
 
-/// Returns the row that serves the device and states neither more nor less than the requirement; null: none.
-const TableRow* row_stating(const Table& table, const Problem& problem, const DeviceInfo& device, Requirement stated) {
-  const TableRow* best = nullptr;
+/// Returns the rows that may serve the device and state neither more nor less than the requirement, best first.
+std::vector<const TableRow*> rows_stating(const Table& table, const Problem& problem, const DeviceInfo& device,
+                                          Requirement stated) {
+  std::vector<const TableRow*> rows;
   for (const TableRow* row : table.all(problem, device.gfx, device.num_units)) {
-    if (!row->us || !row->tag.empty() || !is_of_model(row->device, device.model) || row->require != stated) continue;
-    if (best == nullptr || row->rank(stated) < best->rank(stated)) best = row;
+    if (row->us && row->tag.empty() && is_of_model(row->device, device.model) && row->require == stated)
+      rows.push_back(row);
   }
-  return best;
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](const TableRow* a, const TableRow* b) { return a->rank(stated) < b->rank(stated); });
+  return rows;
+}
+
+/// Returns the row that serves the problem: the best whose kernel can run on the executor's device; nothing: none can.
+std::optional<Incumbent> incumbent_of(const Table& table, const Problem& problem, Executor& executor,
+                                      Requirement stated) {
+  for (const TableRow* row : rows_stating(table, problem, executor.device(), stated)) {
+    if (auto candidate = usable_candidate(*row, problem, executor))
+      return Incumbent{*std::move(candidate), row->us.value_or(0), std::string(table.raw(*row))};
+  }
+  return std::nullopt;
 }
 
 /// Returns the paths of the tables that exist, joined with `:`. Only the output may be new.
-std::string existing_tables(const TableFiles& tables) {
+std::string existing_tables(const OutputTables& tables) {
   if (tables.all.empty()) return {};
   std::string existing;
   for (const auto& path : split_table_paths(tables.all)) {
@@ -75,7 +89,7 @@ void add_rows_of_weights(const Table& table, const DeviceInfo& device, std::vect
 
 }  // namespace
 
-ExistingRows read_existing_rows(const TuneOptions& options, const TuneShapes& shapes, const TableFiles& tables,
+ExistingRows read_existing_rows(const TuneOptions& options, const TuneShapes& shapes, const OutputTables& tables,
                                 Executor& executor) {
   ExistingRows result;
   const std::string existing = existing_tables(tables);
@@ -94,11 +108,7 @@ ExistingRows read_existing_rows(const TuneOptions& options, const TuneShapes& sh
   for (const Problem& problem : problems) {
     // A row with an unusable time still belongs to this device.
     if (only_own && table.all(problem, device.gfx, device.num_units).empty()) continue;
-    WorkItem item{problem, std::nullopt};
-    if (const TableRow* row = row_stating(table, problem, device, required)) {
-      if (auto candidate = usable_candidate(*row, problem, executor))
-        item.incumbent = Incumbent{*std::move(candidate), row->us.value_or(0), std::string(table.raw(*row))};
-    }
+    WorkItem item{problem, incumbent_of(table, problem, executor, required)};
     // All rows of a weight get one config, so none is kept by itself.
     item.has_row = item.incumbent.has_value() && required != Requirement::batch_invariant;
     result.items.push_back(std::move(item));

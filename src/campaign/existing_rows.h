@@ -11,7 +11,7 @@
 namespace attune {
 
 /// The files of `-o F:F2`.
-struct TableFiles {
+struct OutputTables {
   std::filesystem::path output;  ///< The first, which is written and may be new; empty: none.
   std::string all;               ///< As typed: all of them are read.
 };
@@ -27,7 +27,7 @@ struct ExistingRows {
 /// table's other rows of the same weights are tuned as well, because they share a config. `--all` with the same file
 /// for input and output excludes the rows of other devices. Throws invalid_input for a table that cannot be read or
 /// that the run could not write.
-ExistingRows read_existing_rows(const TuneOptions& options, const TuneShapes& shapes, const TableFiles& tables,
+ExistingRows read_existing_rows(const TuneOptions& options, const TuneShapes& shapes, const OutputTables& tables,
                                 Executor& executor);
 
 }  // namespace attune

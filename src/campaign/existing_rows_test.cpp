@@ -28,7 +28,7 @@ class RowsOfTables : public testing::Test {
     TuneShapes shapes;
     shapes.family = &family_;
     shapes.problems = problems;
-    TableFiles files;
+    OutputTables files;
     if (!tables.empty()) files = {file("t.csv"), in_folder(tables)};
     return read_existing_rows(options_, shapes, files, executor_);
   }
@@ -72,6 +72,20 @@ TEST_F(RowsOfTables, WithoutATableNoShapeHasARow) {
   EXPECT_THAT(with_rows(read({one_, two_})), ElementsAre(0, 0)) << "the output is new";
   write_file_atomically(file("t.csv"), "");
   EXPECT_THAT(with_rows(read({one_, two_})), ElementsAre(0, 0)) << "an empty output is new, too";
+}
+
+TEST_F(RowsOfTables, TheNextRowIsTheIncumbentWhereTheFastestCannotRun) {
+  Candidate older = usable(two_);
+  older.version = "0";
+  put_row("t.csv", two_, usable(two_), 12.5);
+  const std::string row = read_file(file("t.csv"));
+  put_row("o.csv", two_, older, 1);
+  const std::string fast = read_file(file("o.csv"));
+  write_file_atomically(file("t.csv"), fast + row.substr(row.find('\n') + 1));
+  const ExistingRows rows = read({two_});
+  ASSERT_TRUE(rows.items.front().incumbent.has_value());
+  EXPECT_EQ(rows.items.front().incumbent->candidate, usable(two_));
+  EXPECT_TRUE(rows.items.front().has_row);
 }
 
 TEST_F(RowsOfTables, AnOldWinnerIsTheIncumbent) {

@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "campaign/interrupt.h"
 
+#include <fmt/format.h>
+
 #include <csignal>
+#include <filesystem>
+#include <vector>
+
+#include "base/line_output.h"
+#include "store/journal.h"
 
 namespace attune {
 namespace {
@@ -25,13 +32,28 @@ void set_signal_handler(void (*handler)(int)) {
   if (std::signal(SIGHUP, handler) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
 }
 
+/// Says once what a wait is for, and ends it with the first signal.
+bool wait_for_journal(double waited_s, const std::filesystem::path& journal) {
+  static std::atomic<bool> is_said = false;
+  if (waited_s >= 1 && !is_said.exchange(true))
+    print_notes(std::vector{fmt::format(
+        "waiting up to a minute for the journal, which another process has locked: '{}'", journal.string())});
+  return !interrupted;
+}
+
 }  // namespace
 
 InterruptHandler::InterruptHandler() {
-  if (num_handlers++ == 0) set_signal_handler(on_interrupt);
+  if (num_handlers++ > 0) return;
+  set_signal_handler(on_interrupt);
+  std::signal(SIGPIPE, SIG_IGN);
+  set_journal_wait(wait_for_journal);
 }
 InterruptHandler::~InterruptHandler() {
-  if (--num_handlers == 0) set_signal_handler(SIG_DFL);
+  if (--num_handlers > 0) return;
+  set_journal_wait(nullptr);
+  // SIGPIPE stays ignored: what the program prints last must not kill it either.
+  set_signal_handler(SIG_DFL);
 }
 
 const std::atomic<bool>& interrupt_flag() noexcept { return interrupted; }

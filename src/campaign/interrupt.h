@@ -5,7 +5,8 @@
 namespace attune {
 
 /// Lets SIGINT, SIGTERM and SIGHUP (but for one that the process ignores, as nohup has it) ask a run to end, for its
-/// life: the first sets a flag, a second one ends the program. The signals and the flag belong to the process: of
+/// life: the first sets a flag, which also ends a wait for a locked journal; a second one ends the program. SIGPIPE is
+/// ignored: a run goes on when the reader of its output has ended. The signals and the flag belong to the process: of
 /// objects that live at a time, as of a run that is a part of another, the first and the last count.
 class InterruptHandler {
  public:

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <string_view>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -17,17 +18,16 @@
 #include "formats/tune_gemm/tune_gemm.h"
 #include "report/evidence_file.h"
 #include "report/output_files.h"
+#include "solver/modules/library_settings.h"
 #include "solver/registry.h"
 
 namespace attune {
 namespace {
 
-TableFiles table_files(const TuneOptions& options, const FamilySpec& family) {
+OutputTables table_files(const TuneOptions& options, const FamilySpec& family) {
   if (!options.output.empty()) return {split_table_paths(options.output).front(), options.output};
   if (is_single_size(options) || !options.size_file.empty()) return {};
-  if (options.config_dir.empty())
-    fail(ErrorCode::invalid_input, "give an output file with -o, or --config-dir DIR for the family's default file");
-  const auto table = std::filesystem::path(options.config_dir) / family.default_file;
+  const auto table = default_folder(options) / family.default_file;
   return {table, table.string()};
 }
 
@@ -61,8 +61,14 @@ void check_outputs(const TuneOptions& options, const std::filesystem::path& tabl
 }
 
 /// Returns notices about this machine and environment.
-std::vector<std::string> surroundings(const DeviceInfo& device, std::span<const std::string> variables) {
+std::vector<std::string> surroundings(const DeviceInfo& device, const TuneOptions& options) {
+  const std::vector<std::string>& variables = options.variables;
   std::vector<std::string> notices;
+  if (options.warmup && options.search != "exhaustive")
+    notices.push_back(
+        fmt::format("--warmup {} has no effect: it counts the untimed rounds of --search exhaustive, and --search {} "
+                    "chooses its own",
+                    *options.warmup, options.search));
   if (!variables.empty()) {
     notices.push_back(fmt::format("these variables are set in the environment and may slow libraries down: {}",
                                   fmt::join(variables, ", ")));
@@ -81,6 +87,18 @@ std::vector<std::string> surroundings(const DeviceInfo& device, std::span<const 
   for (const char* variable : {"GEMM_A4W4_BLOCKWISE_HIP_CLANG_PATH", "ATTUNE_HIP_CLANG_PATH"}) {
     if (std::getenv(variable)) notices.push_back(fmt::format("{} is set, but this build has no HIP solver", variable));
   }
+  if (const auto cache = path_if_any(cache_location); !cache.empty() && is_mounted_noexec(cache))
+    notices.push_back(
+        fmt::format("compiled kernels are kept in a folder that is mounted noexec: this run times them, but "
+                    "programs cannot load them, set ATTUNE_CACHE to another: '{}'",
+                    cache.string()));
+  for (const char* variable : {"AITER_REBUILD", "PREBUILD_KERNELS"}) {
+    if (std::getenv(variable))
+      notices.push_back(
+          fmt::format("{} is set and has no effect: kernels are compiled when their source or compiler "
+                      "changes; attune kernels build compiles those of a table ahead",
+                      variable));
+  }
   return notices;
 }
 
@@ -88,24 +106,24 @@ std::vector<std::string> surroundings(const DeviceInfo& device, std::span<const 
 
 std::vector<std::string> library_variables() {
   std::vector<std::string> set;
-  for (const char* variable :
-       {"OMP_PLACES", "OMP_PROC_BIND", "OMP_THREAD_LIMIT", "GOMP_SPINCOUNT", "OPENBLAS_NUM_THREADS",
-        "OPENBLAS_CORETYPE", "BLIS_NUM_THREADS", "BLIS_ARCH_TYPE", "ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"}) {
-    if (const char* value = std::getenv(variable)) set.push_back(fmt::format("{}={}", variable, value));
+  for (const std::string_view variable : recorded_settings()) {
+    if (const char* value = std::getenv(variable.data())) set.push_back(fmt::format("{}={}", variable, value));
   }
   return set;
 }
 
-TuneInputs read_tune_inputs(const TuneOptions& options, Executor& executor, std::span<const std::string> variables) {
+TuneInputs read_tune_inputs(const TuneOptions& options, Executor& executor) {
   const DeviceInfo& device = executor.device();
   TuneShapes shapes = read_tune_shapes(options, device);
-  const TableFiles tables = table_files(options, *shapes.family);
+  const OutputTables tables = table_files(options, *shapes.family);
+  if (options.output.empty() && options.config_dir.empty() && !tables.output.empty())
+    shapes.notices.push_back("no -o given: writing " + tables.output.string());
   const std::filesystem::path yaml = yaml_file(options, device);
   check_outputs(options, tables.output, yaml);
   ExistingRows existing = read_existing_rows(options, shapes, tables, executor);
   std::vector<std::string> notices = std::move(shapes.notices);
   notices.insert(notices.end(), existing.notices.begin(), existing.notices.end());
-  for (std::string& notice : surroundings(device, variables)) notices.push_back(std::move(notice));
+  for (std::string& notice : surroundings(device, options)) notices.push_back(std::move(notice));
   return {.family = shapes.family,
           .source = std::move(shapes.source),
           .items = std::move(existing.items),

@@ -25,12 +25,8 @@ struct TuneInputs {
   std::filesystem::path yaml;   ///< Output YAML file; empty: none.
 };
 
-/// Returns the set variables that change how libraries perform, such as `OMP_PROC_BIND=true`. Call it before the first
-/// registry(), which sets some of them.
-std::vector<std::string> library_variables();
-
-/// Reads shapes and existing tables for the executor's device and determines the output files. `variables`: of
-/// library_variables(). Throws invalid_input or io; writes nothing.
-TuneInputs read_tune_inputs(const TuneOptions& options, Executor& executor, std::span<const std::string> variables);
+/// Reads shapes and existing tables for the executor's device and determines the output files. Throws invalid_input or
+/// io; writes nothing.
+TuneInputs read_tune_inputs(const TuneOptions& options, Executor& executor);
 
 }  // namespace attune

@@ -35,9 +35,7 @@ constexpr const char* kShapes = "M,N,K,bias,dtype,outdtype\n1,32,48,False,fp32,f
 
 class Inputs : public testing::Test {
  protected:
-  TuneInputs read(std::span<const std::string> variables = {}) {
-    return read_tune_inputs(options_, executor_, variables);
-  }
+  TuneInputs read() { return read_tune_inputs(options_, executor_); }
   std::string refused() {
     return refusal([&] { read(); });
   }
@@ -153,10 +151,45 @@ TEST_F(Inputs, ASizeIsWhole) {
   EXPECT_EQ(refused(), "one size needs all of -m, -n and -k");
 }
 
-TEST_F(Inputs, ATableNeedsAPlace) {
-  name_list();
-  options_.output.clear();
-  EXPECT_EQ(refused(), "give an output file with -o, or --config-dir DIR for the family's default file");
+TEST_F(Inputs, WithoutNamesTheFamilysFilesAreUsed) {
+  const TestEnvironment no_folder("ATTUNE_CONFIG_DIR", "");
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder_.path());
+  put("bf16_untuned_gemm.csv", kShapes);
+  const TuneInputs here = read();
+  std::filesystem::create_directory("configs");
+  put("configs/bf16_untuned_gemm.csv", kShapes);
+  const TuneInputs beside = read();
+  std::filesystem::create_directory("named");
+  const TestEnvironment folder("ATTUNE_CONFIG_DIR", "named");
+  options_.input = "bf16_untuned_gemm.csv";
+  const TuneInputs named = read();
+  std::filesystem::current_path(before);
+  EXPECT_THAT(here.notices, AllOf(Contains("no -i given: tuning the shapes of bf16_untuned_gemm.csv"),
+                                  Contains("no -o given: writing bf16_tuned_gemm.csv")));
+  EXPECT_THAT(beside.notices, AllOf(Contains("no -i given: tuning the shapes of configs/bf16_untuned_gemm.csv"),
+                                    Contains("no -o given: writing configs/bf16_tuned_gemm.csv")));
+  EXPECT_EQ(named.table, "named/bf16_tuned_gemm.csv");
+}
+
+TEST_F(Inputs, WhatHasNoEffectIsSaid) {
+  name_size();
+  EXPECT_THAT(read().notices, Not(Contains(HasSubstr("no effect"))));
+  options_.warmup = 7;
+  const TestEnvironment rebuild("AITER_REBUILD", "1"), prebuild("PREBUILD_KERNELS", "1");
+  EXPECT_THAT(read().notices, AllOf(Contains(StartsWith("--warmup 7 has no effect")),
+                                    Contains(StartsWith("AITER_REBUILD is set and has no effect")),
+                                    Contains(StartsWith("PREBUILD_KERNELS is set and has no effect"))));
+  options_.search = "exhaustive";
+  EXPECT_THAT(read().notices, Not(Contains(HasSubstr("--warmup"))));
+}
+
+TEST_F(Inputs, ASizeWithoutATypeIsOfTheScriptsType) {
+  name_size();
+  EXPECT_EQ(read().items.front().problem.text("dtype"), "fp16");
+  EXPECT_THAT(read().notices, Contains("using fp16; choose another type with --dtype"));
+  options_.op = "gemm_a16w16";
+  EXPECT_EQ(read().items.front().problem.text("dtype"), "bf16") << "the family's own default";
 }
 
 TEST_F(Inputs, TypesAndFamiliesAreKnown) {
@@ -222,14 +255,16 @@ TEST_F(Inputs, ATableThatRowsWouldDamageIsRefused) {
 TEST_F(Inputs, VariablesThatChangeLibrariesAreReported) {
   name_size();
   EXPECT_THAT(read().notices, Not(Contains(HasSubstr("set in the environment"))));
-  ::setenv("OMP_PROC_BIND", "true", 1);
+  ::setenv("OMP_PROC_BIND", "true", 1);  // Workers do not see it.
+  ::setenv("DNNL_MAX_CPU_ISA", "AVX2", 1);
   ::setenv("BLIS_ARCH_TYPE", "zen", 1);
-  const auto variables = library_variables();
+  options_.variables = library_variables();
+  const auto& variables = options_.variables;
   // Whoever runs the test may have set others.
-  EXPECT_THAT(variables, testing::AllOf(Contains("OMP_PROC_BIND=true"), Contains("BLIS_ARCH_TYPE=zen")));
-  EXPECT_THAT(
-      read(variables).notices,
-      Contains("these variables are set in the environment and may slow libraries down: " + join(variables, ", ")));
+  EXPECT_THAT(variables, AllOf(Contains("DNNL_MAX_CPU_ISA=AVX2"), Contains("BLIS_ARCH_TYPE=zen"),
+                               Not(Contains(StartsWith("OMP_")))));
+  EXPECT_THAT(read().notices, Contains("these variables are set in the environment and may slow libraries down: " +
+                                       join(variables, ", ")));
   ::setenv("ATTUNE_HIP_CLANG_PATH", "/clang", 1);
   EXPECT_THAT(read().notices, Contains("ATTUNE_HIP_CLANG_PATH is set, but this build has no HIP solver"));
 }

@@ -85,7 +85,7 @@ TunerOptions tuner_options(const TuneOptions& options) {
   check_options(options);
   TunerOptions tuner;
   tuner.exhaustive = options.search == "exhaustive";
-  tuner.warmup = options.warmup;
+  tuner.warmup = options.warmup.value_or(tuner.warmup);
   tuner.iters = options.iters;
   tuner.libraries = libraries_option(options.libtype);
   tuner.split_k = !options.no_split_k;

@@ -14,6 +14,10 @@
 
 namespace attune {
 
+/// Returns the set variables that change how libraries perform and that workers see (recorded_settings()), such as
+/// `BLIS_ARCH_TYPE=3`. Call it before the first registry(), which sets some of them.
+std::vector<std::string> library_variables();
+
 /// Options of `attune tune` as plain data. The defaults are those of the older tuners (docs/cli.md).
 struct TuneOptions {
   // Shapes to tune.
@@ -49,16 +53,16 @@ struct TuneOptions {
   /// Limits under which the shapes of `input` were captured, of which only those of the device's own are tuned; null:
   /// all shapes. Outlives these options.
   const CapturedLimits* captured_limits = nullptr;
-  /// What library_variables() returned when the program began; nothing: it is asked, which is too late after a first
-  /// run.
-  std::optional<std::vector<std::string>> variables;
+  /// Those that the user set: read when the options are made, before a registry sets some.
+  std::vector<std::string> variables = library_variables();
   std::string libtype = "all", search = "race", inputs = "served", journal, isolation = "process";
   bool no_split_k = false, compare = false;
   std::string compare_without_tuning;
   std::optional<std::string> run_config;
   std::string require;  ///< `--require`, as parse_requirement() reads it.
   double err_ratio = 0.05, min_gain_pct = 0.5;
-  uint32_t warmup = 5, iters = 101;
+  std::optional<uint32_t> warmup;
+  uint32_t iters = 101;
   bool iters_given = false;
   uint64_t max_trials = 96, seed = 0;
   std::string budget, timeout;

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/locations.h"
 #include "base/text.h"
+#include "base/variable.h"
 #include "formats/csv/architectures.h"
 #include "formats/csv/shape_list.h"
 #include "formats/csv/untuned_table.h"
@@ -56,7 +57,14 @@ TuneShapes read_size(const TuneOptions& options, const DeviceInfo& device) {
   for (const AttributeSetting& setting : options.settings) {
     if (is_size(setting.attribute)) shapes.source += (shapes.source.empty() ? "" : " ") + setting.flag;
   }
-  shapes.problems = {problem_of_size(family, options.settings, device)};
+  std::vector<AttributeSetting> settings = options.settings;
+  // The script of the Triton repository, whose flags these are, multiplies fp16 if no type is given.
+  if (options.op.empty() && find_setting(settings, "dtype") == nullptr) {
+    settings.push_back({"dtype", std::string(name(TuneGemmOptions::kDefaultType)), "--dtype"});
+    shapes.notices.push_back(
+        fmt::format("using {}; choose another type with --dtype", name(TuneGemmOptions::kDefaultType)));
+  }
+  shapes.problems = {problem_of_size(family, settings, device)};
   shapes.family = &family;
   return shapes;
 }
@@ -99,10 +107,13 @@ TuneShapes read_yaml(const TuneOptions& options, const DeviceInfo& device) {
   return shapes;
 }
 
-/// Returns the family's untuned file in the configuration folder, for a run without -i.
+/// Returns the family's untuned file for a run without -i: in the default folder, else in the configuration folder.
 std::string default_input(const TuneOptions& options) {
-  const auto folder = options.config_dir.empty() ? config_location().path : std::filesystem::path(options.config_dir);
-  return (folder / untuned_file_name(family_of(options))).string();
+  const auto name = untuned_file_name(family_of(options));
+  const auto file = default_folder(options) / name;
+  std::error_code error;
+  if (!options.config_dir.empty() || std::filesystem::exists(file, error)) return file.string();
+  return (config_location().path / name).string();
 }
 
 void check_tunable(const FamilySpec& family, const std::string& source) {
@@ -213,6 +224,13 @@ ShapeSource source_of(const TuneOptions& options) {
 }
 
 }  // namespace
+
+std::filesystem::path default_folder(const TuneOptions& options) {
+  if (!options.config_dir.empty()) return options.config_dir;
+  if (const char* named = variable_or_null("ATTUNE_CONFIG_DIR")) return named;
+  std::error_code error;
+  return std::filesystem::is_directory("configs", error) ? "configs" : "";
+}
 
 TuneShapes read_tune_shapes(const TuneOptions& options, const DeviceInfo& device) {
   switch (source_of(options)) {

@@ -91,7 +91,7 @@ int show_captures(const CaptureOptions& options) {
   const DeviceInfo device = find_device(options.devices);
   std::vector<std::string> notices;
   keep_shapes_of(device, captured, notices);
-  const TableSet set = read_table_set(options.tables, options.op, families_of(captured));
+  const TableSet set = read_table_set(options.tables, options.op, families_of(captured), "", &device);
   notices.insert(notices.end(), set.notices.begin(), set.notices.end());
   print_notes(notices);
   const CaptureList list = capture_list(captured, set, device);

@@ -162,10 +162,13 @@ int run_check(CheckOptions options) {
   check_is_one_device(options.run.devices);
   options.run.devices.ids = device_id(options.run.devices, architectures_of(options.table));
   const DeviceInfo device = find_device(options.run.devices);
-  std::vector<std::string> notices;
-  auto rows = read_rows_to_check(options.table, options.op, device, notices, *bans_of_user(notices));
-  print_notes(notices);
   const auto environment = environment_of(options);
+  std::vector<std::string> notices;
+  const auto bans = bans_of_user(notices);
+  auto rows = read_rows_to_check(options.table, options.op, device, notices, *bans, [&](const TableRow& row) {
+    return environment && can_serve(row, *environment->executor, is_interrupted);
+  });
+  print_notes(notices);
   std::optional<JournalRun> recorded;
   const bool measures =
       std::ranges::any_of(rows, [](const CheckedRow& row) { return row.status != CheckStatus::foreign; });

@@ -39,7 +39,7 @@ struct ValidateOptions {
 struct Validation {
   TableFiles files;
   size_t num_rows = 0;
-  std::vector<Finding> findings;
+  std::vector<TableFinding> findings;
   std::vector<std::string> notices;  ///< About what is banned.
 };
 
@@ -58,7 +58,7 @@ Validation validation_of(const ValidateOptions& options) {
   for (FamilyFiles& files : result.files.families) {
     const Table table = Table::of(std::move(files.documents), files.family, WrongRows::listed);
     result.num_rows += table.rows().size() + table.unreadable().size();
-    for (Finding& finding : validate(table, rules)) result.findings.push_back(std::move(finding));
+    for (TableFinding& finding : validate(table, rules)) result.findings.push_back(std::move(finding));
   }
   return result;
 }
@@ -69,7 +69,7 @@ void print_validation_json(const Validation& result, const ValidateOptions& opti
   FindingCounts listed{};
   for (size_t kind = 0; kind < kNumFindingKinds; ++kind)
     counts[std::string(name(static_cast<FindingKind>(kind)))] = numbers[kind];
-  for (const Finding& one : result.findings) {
+  for (const TableFinding& one : result.findings) {
     if (options.top > 0 && ++listed[static_cast<size_t>(one.kind)] > options.top) continue;
     findings.push_back({{"kind", name(one.kind)},
                         {"row", one.place()},
@@ -90,7 +90,7 @@ void print_validation_json(const Validation& result, const ValidateOptions& opti
 void print_validation(const Validation& result, const ValidateOptions& options) {
   const FindingCounts numbers = count_findings(result.findings);
   FindingCounts listed{};
-  for (const Finding& one : result.findings) {
+  for (const TableFinding& one : result.findings) {
     if (options.top > 0 && ++listed[static_cast<size_t>(one.kind)] > options.top) continue;
     print_line(stdout, fmt::format("{}: {}: {}{}{}", one.place(), title(one.kind), one.detail,
                                    one.problem.empty() ? "" : "  ", one.problem));

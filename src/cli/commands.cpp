@@ -31,6 +31,14 @@ const char* heading(CommandGroup group) {
   return "";
 }
 
+/// A flag that may be repeated takes one value each time: otherwise it would take the positional behind it as well.
+void take_one_value_each(CLI::App& command) {
+  for (CLI::Option* option : command.get_options()) {
+    if (!option->get_positional() && option->get_allow_extra_args()) option->allow_extra_args(false);
+  }
+  for (CLI::App* inner : command.get_subcommands({})) take_one_value_each(*inner);
+}
+
 }  // namespace
 
 void add_commands(CLI::App& app, Action& chosen) {
@@ -40,6 +48,7 @@ void add_commands(CLI::App& app, Action& chosen) {
   for (const Command& command : commands) {
     CLI::App* added = app.add_subcommand(command.name, command.help);
     command.add_flags(*added, chosen);
+    take_one_value_each(*added);
     added->group(heading(command.group));  // Last: the command's own subcommands would inherit it.
   }
 }

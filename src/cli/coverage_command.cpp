@@ -123,7 +123,8 @@ int run_coverage(const CoverageOptions& options) {
   const DeviceInfo device = find_device(options.devices);
   std::vector<std::string> notices;
   keep_shapes_of(device, captured, notices);
-  const TableSet set = read_table_set(options.tables, options.op, wanted_families(options.op), options.require);
+  const TableSet set =
+      read_table_set(options.tables, options.op, wanted_families(options.op), options.require, &device);
   notices.insert(notices.end(), set.notices.begin(), set.notices.end());
   print_notes(notices);
   Coverage coverage{row_coverage(set.tables, device, registry(), set.require, *set.bans),

@@ -43,10 +43,17 @@ struct ExplainOptions {
 /// Reads the journal: the named one, else the user's if it exists.
 CandidateSummary summary_of(const ExplainOptions& options, const Problem& problem, const DeviceView& view,
                             const std::vector<Contender>& here) {
-  if (options.journal.empty()) check_access(home_location());
   const auto file = options.journal.empty() ? journal_location().path : std::filesystem::path(options.journal);
   std::unique_ptr<Journal> journal;
-  if (!options.journal.empty() || std::filesystem::exists(file)) journal = open_sql_journal_read_only(file);
+  // With a table of rows the user's own journal only adds to the answer.
+  const bool is_needed = !options.journal.empty() || options.table.empty();
+  try {
+    if (options.journal.empty()) check_access(home_location());
+    if (!options.journal.empty() || std::filesystem::exists(file)) journal = open_sql_journal_read_only(file);
+  } catch (const Error& error) {
+    if (is_needed) throw;
+    print_notes(std::vector{fmt::format("explained without the journal, {}", error.what())});
+  }
   CandidateSummary summary = summarise_candidates(problem, view.device(), view.flags(), here, journal.get());
   note_damaged(summary.num_damaged, file);
   return summary;
@@ -284,7 +291,8 @@ int run_explain(const ExplainOptions& options) {
   const FamilySpec* const family = find_family(problem.op());
   std::vector<std::string> named;
   if (!options.table.empty()) named.push_back(options.table);
-  const TableSet set = read_table_set(named, std::string(family->op), std::span(&family, 1), options.require);
+  const TableSet set =
+      read_table_set(named, std::string(family->op), std::span(&family, 1), options.require, &view.device());
   print_notes(set.notices);
   const Explanation one = explain(options, view, set, problem);
   if (options.json)

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -16,6 +18,7 @@
 #include "attune/version.h"
 #include "base/error.h"
 #include "base/line_output.h"
+#include "campaign/interrupt.h"
 #include "cli/commands.h"
 #include "cli/flags/argument_error.h"
 #include "cli/flags/arguments.h"
@@ -59,8 +62,11 @@ int run(int argc, char** argv) {
 /// Checks for write errors, which a full disk or a closed pipe may only show at the end.
 void check_standard_output() {
   std::cout.flush();  // CLI11 writes its help there.
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) || !std::cout)
-    attune::fail(attune::ErrorCode::io, "cannot write to standard output, the output is incomplete");
+  const bool failed = std::fflush(stdout) != 0 || std::ferror(stdout) || !std::cout;
+  pollfd reader{STDOUT_FILENO, POLLOUT, 0};
+  // A reader such as `head` that ended early wants no more.
+  if (failed && ::poll(&reader, 1, 0) == 1 && (reader.revents & POLLERR) != 0) return;
+  if (failed) attune::fail(attune::ErrorCode::io, "cannot write to standard output, the output is incomplete");
 }
 
 /// Prints one sentence, and with `wants_json` the same as JSON. Returns the exit status.
@@ -78,6 +84,7 @@ int guarded_run(int argc, char** argv) {
     check_standard_output();
     return status;
   } catch (const attune::Error& error) {
+    if (attune::is_interrupted()) return attune::interrupt_status();
     return say_failure(error.code(), error.what(), json);
   } catch (const std::bad_alloc&) {
     return say_failure(ErrorCode::unavailable, "out of memory; tune smaller shapes or close other programs", json);

@@ -53,14 +53,14 @@ ordered_json family_json(const RuntimeTables& tables, const DeviceInfo& device) 
   }
   return {{"family", tables.family->op},
           {"variable", tables.sources.variable},
-          {"strict", tables.sources.strict},
+          {"strict", tables.sources.strict && tables.sources.why_none_serves.empty()},
           {"files", files}};
 }
 
 void print_family(const RuntimeTables& tables, const DeviceInfo& device) {
   std::string head(tables.family->op);
   if (!tables.sources.variable.empty()) head += ", by " + tables.sources.variable;
-  if (tables.sources.strict) head += ", which replaces the other tables";
+  if (tables.sources.strict && tables.sources.why_none_serves.empty()) head += ", which replaces the other tables";
   print_line(stdout, head);
   print_line(stdout,
              fmt::format("  {:<8}  {:>8}  {:>8}  {:>8}  {:>8}  file", "origin", "rows", "here", "no time", "shadowed"));
@@ -83,7 +83,7 @@ int list_tables(const TablesOptions& options) {
   const DeviceInfo device = find_device(options.devices);
   std::vector<RuntimeTables> all;
   for (const FamilySpec* family : wanted_families(options.op)) {
-    all.push_back(read_runtime_tables(*family));
+    all.push_back(read_runtime_tables(*family, &device));
     if (all.back().sources.files.empty()) all.pop_back();
   }
   if (options.json) {

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/blocked_write_signals.h"
@@ -122,11 +121,9 @@ void describe(const fs::path& folder, const Binary& binary) {
                                {"sha256", binary.sha256}, {"metadata", binary.metadata}};
   const fs::path file = folder / kDescription;
   const BlockedWriteSignals blocked;
-  std::ofstream stream(file);
   // Metadata may hold a compiler's output in any encoding.
-  stream << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
-  stream.close();
-  if (!stream || ::chmod(file.c_str(), 0600) != 0)
+  const std::string text = json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+  if (!write_own_file(file, text) || ::chmod(file.c_str(), 0600) != 0)
     fail(ErrorCode::io, "cannot write to the kernel cache, free some space: '{}'", file.string());
 }
 

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <fstream>
 
 #include "base/blocked_write_signals.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/mutex.h"
 
 namespace attune {
@@ -19,10 +19,8 @@ CompileCommand LibraryCompiler::command(const CompileTask&, const std::filesyste
 
 void write_task_file(const std::filesystem::path& file, std::string_view content) {
   const BlockedWriteSignals blocked;
-  std::ofstream stream(file, std::ios::binary);
-  stream << content;
-  stream.close();
-  if (!stream) fail(ErrorCode::io, "cannot write a file of a compilation, free some space: '{}'", file.string());
+  if (!write_own_file(file, content))
+    fail(ErrorCode::io, "cannot write a file of a compilation, free some space: '{}'", file.string());
 }
 
 namespace {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "device/core_binding.h"
 
-#include <sched.h>
-
 #include <cerrno>
 #include <cstring>
 
@@ -12,12 +10,7 @@
 namespace attune {
 
 void bind_to_cores(const std::vector<int>& cores) {
-  cpu_set_t mask;
-  CPU_ZERO(&mask);
-  for (const int core : cores) {
-    if (core >= 0 && core < CPU_SETSIZE) CPU_SET(static_cast<size_t>(core), &mask);
-  }
-  if (::sched_setaffinity(0, sizeof mask, &mask) != 0)
+  if (!bind_thread(0, cores))
     fail(ErrorCode::device, "the system does not let this process use its cores ({})", std::strerror(errno));
 }
 

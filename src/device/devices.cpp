@@ -111,7 +111,7 @@ std::string_view preferred_prefix() {
     if (is_here) break;
   }
   if (preferred == nullptr)
-    fail(ErrorCode::invalid_input, "this build has no kind of device that is named by its number alone, use --devices");
+    fail(ErrorCode::invalid_input, "this build knows no GPUs, name devices with --devices");
   return preferred->prefix.empty() ? preferred->name : preferred->prefix;
 }
 
@@ -133,8 +133,8 @@ int64_t thread_limit(const DeviceChoice& device) {
   const int64_t own = find_device({.ids = "cpu:0"}).num_units;
   if (device.threads <= own) return device.threads == 0 ? own : device.threads;
   fail(ErrorCode::invalid_input,
-       "--threads is above the limit of this process, which its cores, its CPU quota, ATTUNE_THREADS and "
-       "OMP_NUM_THREADS set: {}, the limit is {}",
+       "--threads is above the limit of this process, which its cores, its CPU quota, ATTUNE_THREADS, "
+       "OMP_NUM_THREADS and OMP_THREAD_LIMIT set: {}, the limit is {}",
        device.threads, own);
 }
 

@@ -19,12 +19,16 @@ int64_t positive(std::string_view text) { return std::max<int64_t>(0, parse_int(
 
 StatedThreads stated_threads() {
   StatedThreads stated;
-  if (const char* text = variable_or_null("OMP_NUM_THREADS")) stated.threads = positive(split(text, ',').front());
+  const auto lower = [&](int64_t threads) {
+    if (threads > 0 && (stated.threads == 0 || threads < stated.threads)) stated.threads = threads;
+  };
+  if (const char* text = variable_or_null("OMP_NUM_THREADS")) lower(positive(split(text, ',').front()));
+  if (const char* text = variable_or_null("OMP_THREAD_LIMIT")) lower(positive(text));
   if (const char* text = variable_or_null("ATTUNE_THREADS")) {
     const int64_t threads = positive(text);
     if (threads == 0)
       stated.error = fmt::format("ATTUNE_THREADS expects a number of threads from 1, ignoring it: '{}'", text);
-    if (threads > 0 && (stated.threads == 0 || threads < stated.threads)) stated.threads = threads;
+    lower(threads);
   }
   return stated;
 }

@@ -6,7 +6,7 @@
 namespace attune {
 
 /// The limit that the environment sets on the threads with which this process runs kernels on its host: the least of
-/// ATTUNE_THREADS and OMP_NUM_THREADS, of whose list only the first number counts.
+/// ATTUNE_THREADS, OMP_NUM_THREADS, of whose list only the first number counts, and OMP_THREAD_LIMIT.
 struct StatedThreads {
   int64_t threads = 0;  ///< 0: no variable sets a limit.
   std::string error;    ///< A sentence about an invalid ATTUNE_THREADS, which is ignored; OpenMP reports its own.

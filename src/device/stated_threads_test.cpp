@@ -11,7 +11,7 @@
 namespace attune {
 namespace {
 
-constexpr const char* kVariables[] = {"ATTUNE_THREADS", "OMP_NUM_THREADS"};
+constexpr const char* kVariables[] = {"ATTUNE_THREADS", "OMP_NUM_THREADS", "OMP_THREAD_LIMIT"};
 
 class StatedThreadsTest : public testing::Test {
  protected:
@@ -22,13 +22,17 @@ class StatedThreadsTest : public testing::Test {
   TestEnvironment unlimited_{kVariables};
 };
 
-TEST_F(StatedThreadsTest, AreTheLeastOfBothVariables) {
+TEST_F(StatedThreadsTest, AreTheLeastOfTheVariables) {
   EXPECT_EQ(stated_threads().threads, 0);
   EXPECT_EQ(stated("3", "5"), 3);
   EXPECT_EQ(stated("5", "3"), 3);
   EXPECT_EQ(stated("", "4"), 4);
   EXPECT_EQ(stated("4", ""), 4);
   EXPECT_EQ(stated("", " 6 , 2"), 6) << "OpenMP's second number is that of nested regions";
+  const TestEnvironment limit("OMP_THREAD_LIMIT", "3");
+  EXPECT_EQ(stated_threads().threads, 3);
+  EXPECT_EQ(stated("", "4"), 3);
+  EXPECT_EQ(stated("2", "4"), 2);
 }
 
 TEST_F(StatedThreadsTest, InvalidValuesAreIgnoredAndOursIsReported) {

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/locations.h"
 #include "dispatch/plans/attune_program.h"
+#include "dispatch/threads/application_end.h"
 #include "dispatch/threads/library_use.h"
 
 namespace attune {
@@ -37,7 +38,7 @@ void BackgroundWork::stop(std::chrono::milliseconds timeout) {
 
 void BackgroundWork::begin_online_tuning() {
   AttuneProgram program = attune_program();
-  std::filesystem::path home = path_if_any(home_location);
+  std::filesystem::path home = fixed_path(path_if_any(home_location));
   try {
     if (home.empty()) program.why_not = "there is no home folder, set ATTUNE_HOME";
     if (!home.empty()) check_home_location();
@@ -55,10 +56,12 @@ void BackgroundWork::begin_online_tuning() {
 }
 
 void BackgroundWork::run() noexcept {
-  constexpr std::chrono::milliseconds kMax = std::chrono::hours(24), kFlush = std::chrono::seconds(5);
+  constexpr std::chrono::milliseconds kMax = std::chrono::hours(24), kFlush = std::chrono::seconds(5),
+                                      kEndLook = std::chrono::seconds(1);
   const bool looks = options_.poll_interval.count() > 0;
   const auto poll_interval = looks ? std::min(options_.poll_interval, kMax) : kMax;
-  const auto period = std::min(poll_interval, kFlush);
+  const auto period = std::min(poll_interval, kEndLook);
+  auto next_end_look = std::chrono::steady_clock::now() + kEndLook;
   auto next_look = std::chrono::steady_clock::now() + poll_interval;
   auto next_flush = std::chrono::steady_clock::now() + kFlush;
   while (!stop_) {
@@ -72,6 +75,10 @@ void BackgroundWork::run() noexcept {
         tune_missed();
       }
       const auto time = std::chrono::steady_clock::now();
+      if (time >= next_end_look) {
+        next_end_look = time + kEndLook;
+        if (has_application_ended()) return;
+      }
       if (time >= next_look) {
         next_look = time + poll_interval;
         if (looks) plans_.reload(false);

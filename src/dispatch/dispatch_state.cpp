@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/locations.h"
 #include "dispatch/capture/made_captures.h"
 #include "dispatch/table/key_problem.h"
 #include "dispatch/table/wanted_requirement.h"
@@ -24,6 +25,11 @@ DispatcherOptions consistent(DispatcherOptions options) {
   if ((options.workspaces.allocate == nullptr) != (options.workspaces.release == nullptr))
     fail(ErrorCode::invalid_input, "an allocator of workspaces needs both functions, allocate and release");
   options.max_regret = regret_under(options.require, options.max_regret);
+  // The application may change its folder later.
+  options.capture = fixed_path(options.capture);
+  for (auto& [op, files] : options.tables) {
+    for (auto& file : files) file = fixed_path(file);
+  }
   return options;
 }
 

@@ -107,6 +107,21 @@ TEST_F(DispatcherTest, APredictedRowThatCannotRunGivesWayToTheOther) {
   EXPECT_FALSE(hit.is_stand_in);
 }
 
+TEST_F(DispatcherTest, ARowThatCannotRunGivesWayToTheNextOfItsKey) {
+  write(row(5, "gone.gemm@1:a=1", 1) + row(5, kOther, 3) + row(5, kGood, 2));
+  const Hit hit = dispatcher().require(key(5));
+  EXPECT_EQ(hit.match, Match::exact);
+  EXPECT_THAT(dispatcher().explain(key(5)), HasSubstr("t.csv:4"));
+  EXPECT_FALSE(hit.is_stand_in);
+  EXPECT_NE(hit.plan, nullptr);
+}
+
+TEST_F(DispatcherTest, APredictedAlternateKeepsTheBound) {
+  // Its own time is 3 times that of the row that cannot run, so its bound is 200 %.
+  write(row(40, "gone.gemm@1:a=1", 1) + row(40, kGood, 3));
+  EXPECT_EQ(dispatcher().require(key(39)).match, Match::fallback);
+}
+
 TEST_F(DispatcherTest, ANewShapeHasItsPlanWhenItIsRequiredOrALittleLater) {
   write(row(5, kGood) + row(6, kOther));
   EXPECT_EQ(dispatcher().choose(key(5)).plan, nullptr);

@@ -27,7 +27,7 @@ PlanService::PlanService(const DispatcherOptions& options, const FamilyCodes& co
       codes_(codes),
       inbox_(inbox),
       log_(log),
-      cache_{path_if_any(cache_location), cache_limit(kApplicationCacheBytes).bytes},
+      cache_{fixed_path(path_if_any(cache_location)), cache_limit(kApplicationCacheBytes).bytes},
       helper_(options.compile_mode == CompileMode::never ? HelperProgram() : compile_worker()),
       store_(options, codes),
       plans_(options.max_plan_bytes, new_hazard_owner()),

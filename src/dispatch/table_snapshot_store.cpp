@@ -58,8 +58,10 @@ std::string Snapshot::digest() const {
 }
 
 std::vector<std::string> Snapshot::notices() const {
-  std::vector<std::string> all = ban_notices;
+  std::vector<std::string> all = variable_notices;
+  all.insert(all.end(), ban_notices.begin(), ban_notices.end());
   for (const Tables& one : tables) {
+    if (!one.kept.empty()) all.push_back(one.kept);
     all.insert(all.end(), one.notices.begin(), one.notices.end());
     all.insert(all.end(), one.rows->notices().begin(), one.rows->notices().end());
   }
@@ -84,18 +86,35 @@ TableSnapshotStore::TableSnapshotStore(const DispatcherOptions& options, const F
 
 void TableSnapshotStore::read_environment() {
   places_.clear();
-  ban_file_ = path_if_any(overlay_location);
+  variable_notices_ = table_variable_notices();
+  ban_file_ = fixed_path(path_if_any(overlay_location));
   if (!ban_file_.empty()) ban_file_ /= kBanFileName;
-  for (const FamilySpec& family : families()) places_.push_back(table_places(family));
+  for (const FamilySpec& family : families()) {
+    TablePlaces& places = places_.emplace_back(table_places(family));
+    for (auto& file : places.named) file = fixed_path(file);
+    places.overlay = fixed_path(places.overlay);
+    places.configs = fixed_path(places.configs);
+  }
 }
 
 bool TableSnapshotStore::are_explicit(size_t family) const {
   return options_.tables.contains(std::string(families()[family].op)) || places_.at(family).strict;
 }
 
-TableSources TableSnapshotStore::sources(size_t family) const {
+NamedTableCheck TableSnapshotStore::check_named(const std::filesystem::path& file, size_t family,
+                                                const DeviceInfo& device) const {
+  const FileStamp stamp = file_stamp(file);  // Before the file is read: a later change is seen next time.
+  CheckedTable& known = checked_[{family, file}];
+  if (known.stamp != stamp || known.device != device.fingerprint() || stamp.inode == 0)
+    known = {stamp, device.fingerprint(), check_named_table(file, families()[family], &device)};
+  return known.check;
+}
+
+TableSources TableSnapshotStore::sources(size_t family, const DeviceInfo& device) const {
   const auto named = options_.tables.find(std::string(families()[family].op));
-  if (named == options_.tables.end()) return table_sources(families()[family], places_[family]);
+  if (named == options_.tables.end())
+    return table_sources(families()[family], places_[family],
+                         [&](const std::filesystem::path& file) { return check_named(file, family, device); });
   TableSources all;
   for (const auto& file : named->second) all.files.push_back({file, Origin::variable});
   return all;
@@ -119,22 +138,34 @@ std::unique_ptr<Snapshot> TableSnapshotStore::read(const DeviceInfo& device, con
   auto fresh = std::make_unique<Snapshot>();
   fresh->tables.resize(codes_.size());
   const bool bans_changed = read_bans(*fresh, before);
+  fresh->variable_notices = variable_notices_;
   bool changed = before == nullptr || bans_changed;
   for (size_t op = 0; op < codes_.size(); ++op) {
-    TableSources all = sources(op);
+    TableSources all = sources(op, device);
+    if (before == nullptr && !all.error.empty()) fail(ErrorCode::invalid_input, "{}", all.error);
     Snapshot::Tables& tables = fresh->tables[op];
     for (const TableSource& source : all.files) {
       tables.stamps.push_back(file_stamp(source.file));
       tables.origins.push_back(name(source.origin));
     }
     tables.notices = std::move(all.notices);
+    tables.none_serves = !all.why_none_serves.empty();
     if (before != nullptr && !bans_changed && before->tables[op].stamps == tables.stamps &&
         before->tables[op].notices == tables.notices && (!makes_digests_ || !before->tables[op].contents.empty())) {
       tables.rows = before->tables[op].rows;
       tables.contents = before->tables[op].contents;
+      tables.kept = before->tables[op].kept;
       continue;
     }
     changed = true;
+    // New bans hold at once, and earlier rows do not know them.
+    if (before != nullptr && !bans_changed && tables.none_serves &&
+        (!before->tables[op].none_serves || !before->tables[op].kept.empty())) {
+      tables.rows = before->tables[op].rows;
+      tables.contents = before->tables[op].contents;
+      tables.kept = all.why_none_serves + "; its earlier rows stay in use";
+      continue;
+    }
     tables.rows = shared_rows(key_of(families()[op], tables, device, options_.require, *fresh->bans), [&] {
       return std::make_shared<const RowIndex>(codes_.at(op), std::move(all.files), device, options_.require,
                                               fresh->bans);

@@ -94,6 +94,48 @@ TEST_F(TableSnapshotStoreTest, OnlyNamedTablesReplaceAllOthers) {
   EXPECT_FALSE(store().are_explicit(kOtherOp));
 }
 
+TEST_F(TableSnapshotStoreTest, EarlierRowsStayInUseWhileANamedTableIsTorn) {
+  options_.tables.clear();
+  const TestEnvironment named("AITER_CONFIG_GEMM_BF16", table_.string());
+  write("fake,4,1,16,16,torch.float32,torch.float32,1,a.b@1:x=1\n");
+  const auto first = read();
+  EXPECT_EQ(first->rows(kOp).num_rows(), 1u);
+  write("fake,4,1,16,16,torch.float32,torch.float32,1,a.b@1:x=1\nfake,4,2,16");
+  const auto torn = read(first.get());
+  ASSERT_NE(torn, nullptr);
+  EXPECT_EQ(&torn->rows(kOp), &first->rows(kOp));
+  EXPECT_THAT(torn->notices(), testing::Contains(HasSubstr("its earlier rows stay in use")));
+  EXPECT_EQ(read(torn.get()), nullptr) << "it is not read again until it changes";
+  write(
+      "fake,4,1,16,16,torch.float32,torch.float32,1,a.b@1:x=1\n"
+      "fake,4,2,16,16,torch.float32,torch.float32,1,a.b@1:x=1\n");
+  const auto whole = read(torn.get());
+  ASSERT_NE(whole, nullptr);
+  EXPECT_EQ(whole->rows(kOp).num_rows(), 2u);
+  EXPECT_THAT(whole->notices(), testing::Not(testing::Contains(HasSubstr("earlier rows"))));
+}
+
+TEST_F(TableSnapshotStoreTest, StrictRefusesANamedFileThatIsNoTableAtTheStart) {
+  options_.tables.clear();
+  const TestEnvironment named("ATTUNE_CONFIG_GEMM_BF16", table_.string()), strict("ATTUNE_CONFIG_STRICT", "1");
+  EXPECT_THROW(read(), Error);
+  write("fake,4,1,16,16,torch.float32,torch.float32,1,a.b@1:x=1\n");
+  EXPECT_NE(read(), nullptr);
+}
+
+TEST_F(TableSnapshotStoreTest, PathsAreThoseOfTheFolderInWhichTheyWereRead) {
+  options_.tables.clear();
+  const auto before_folder = std::filesystem::current_path();
+  std::filesystem::current_path(folder_.path());
+  const TestEnvironment named("ATTUNE_CONFIG_GEMM_BF16", "t.csv"), home("ATTUNE_HOME", "home");
+  store();
+  std::filesystem::current_path(before_folder);
+  write("fake,4,1,16,16,torch.float32,torch.float32,1,a.b@1:x=1\n");
+  const auto first = read();
+  EXPECT_EQ(first->rows(kOp).num_rows(), 1u);
+  EXPECT_EQ(first->in_use().front().file, table_);
+}
+
 TEST_F(TableSnapshotStoreTest, TheEnvironmentIsReadOnlyWhenAsked) {
   options_.tables.clear();
   write("fake,4,1,16,16,torch.float32,torch.float32,1,a.b@1:x=1\n");

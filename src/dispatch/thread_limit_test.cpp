@@ -21,7 +21,7 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr const char* kThreadVariables[] = {"ATTUNE_THREADS", "OMP_NUM_THREADS"};
+constexpr const char* kThreadVariables[] = {"ATTUNE_THREADS", "OMP_NUM_THREADS", "OMP_THREAD_LIMIT"};
 
 /// A dispatcher of this host over one table, with rows for one thread and for all threads.
 class ThreadLimitTest : public testing::Test {

@@ -28,11 +28,11 @@ constexpr std::array<KindNames, kNumFindingKinds> kNamesOfKinds = {
 std::string_view name(FindingKind kind) noexcept { return kNamesOfKinds[static_cast<size_t>(kind)].name; }
 std::string_view title(FindingKind kind) noexcept { return kNamesOfKinds[static_cast<size_t>(kind)].title; }
 
-std::string Finding::place() const { return fmt::format("{}:{}", file, line); }
+std::string TableFinding::place() const { return fmt::format("{}:{}", file, line); }
 
-FindingCounts count_findings(std::span<const Finding> findings) noexcept {
+FindingCounts count_findings(std::span<const TableFinding> findings) noexcept {
   FindingCounts counts{};
-  for (const Finding& one : findings) ++counts[static_cast<size_t>(one.kind)];
+  for (const TableFinding& one : findings) ++counts[static_cast<size_t>(one.kind)];
   return counts;
 }
 

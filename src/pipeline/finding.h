@@ -31,7 +31,7 @@ std::string_view name(FindingKind kind) noexcept;
 std::string_view title(FindingKind kind) noexcept;
 
 /// A defect of a table.
-struct Finding {
+struct TableFinding {
   FindingKind kind = FindingKind::unreadable;
   std::string file;
   size_t line = 1;      ///< Counted from 1; 1 where the whole file is meant.
@@ -43,6 +43,6 @@ struct Finding {
 
 /// Numbers of findings by kind.
 using FindingCounts = std::array<size_t, kNumFindingKinds>;
-FindingCounts count_findings(std::span<const Finding> findings) noexcept;
+FindingCounts count_findings(std::span<const TableFinding> findings) noexcept;
 
 }  // namespace attune

@@ -28,20 +28,20 @@ using enum FindingKind;
 using Cells = std::vector<std::vector<std::string>>;
 using Places = std::set<std::pair<FindingKind, size_t>>;  ///< Kinds and lines.
 
-std::vector<Finding> findings_in(const fs::path& path) {
+std::vector<TableFinding> findings_in(const fs::path& path) {
   const TableRules rules{.devices = data_sheet_limits(), .solvers = &registry(), .max_err_ratio = {}};
   TableFiles files = read_table_files(std::span(&path, 1));
-  std::vector<Finding> findings = std::move(files.findings);
+  std::vector<TableFinding> findings = std::move(files.findings);
   for (FamilyFiles& one : files.families) {
-    for (Finding& finding : validate(Table::of(std::move(one.documents), one.family, WrongRows::listed), rules))
+    for (TableFinding& finding : validate(Table::of(std::move(one.documents), one.family, WrongRows::listed), rules))
       findings.push_back(std::move(finding));
   }
   return findings;
 }
 
-Places places_of(const std::vector<Finding>& findings) {
+Places places_of(const std::vector<TableFinding>& findings) {
   Places places;
-  for (const Finding& one : findings) places.emplace(one.kind, one.line);
+  for (const TableFinding& one : findings) places.emplace(one.kind, one.line);
   return places;
 }
 

@@ -46,8 +46,8 @@ bool is_named_as(const fs::path& file, std::string_view word) {
 }
 
 /// A finding from an error that begins with its place: `t.csv:17: …`.
-Finding unreadable(const fs::path& file, std::string_view sentence) {
-  Finding finding{FindingKind::unreadable, file.string(), 1, "", std::string(sentence)};
+TableFinding unreadable(const fs::path& file, std::string_view sentence) {
+  TableFinding finding{FindingKind::unreadable, file.string(), 1, "", std::string(sentence)};
   if (!sentence.starts_with(finding.file + ":")) return finding;
   std::string_view rest = sentence.substr(finding.file.size() + 1);
   const size_t end = rest.find(':');
@@ -135,8 +135,9 @@ TableFiles read_table_files(std::span<const fs::path> named, const FamilySpec* f
   const auto files = files_of(named);
   for (const fs::path& file : files) sorter.add(file);
   TableFiles found = sorter.take();
-  const bool none_is_readable = std::all_of(found.findings.begin(), found.findings.end(),
-                                            [](const Finding& one) { return one.kind == FindingKind::unreadable; });
+  const bool none_is_readable = std::all_of(found.findings.begin(), found.findings.end(), [](const TableFinding& one) {
+    return one.kind == FindingKind::unreadable;
+  });
   if (found.families.empty() && none_is_readable && !found.findings.empty())
     fail(ErrorCode::invalid_input, "{}: {}", found.findings.front().place(), found.findings.front().detail);
   if (found.num_files == 0) {

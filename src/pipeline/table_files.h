@@ -19,11 +19,11 @@ struct FamilyFiles {
 
 /// The tables among some files and folders.
 struct TableFiles {
-  std::vector<FamilyFiles> families;  ///< In the order in which their files were found.
-  std::vector<Finding> findings;      ///< Files that cannot be read as a table, and those without a column of the key.
-  std::vector<std::string> skipped;   ///< Sentences about tables of unknown families.
-  size_t num_files = 0;               ///< Files that are tables of a family, the wrong ones included.
-  size_t num_lists = 0;               ///< Lists of shapes, which are not read.
+  std::vector<FamilyFiles> families;   ///< In the order in which their files were found.
+  std::vector<TableFinding> findings;  ///< Files that cannot be read as a table, and those without a column of the key.
+  std::vector<std::string> skipped;    ///< Sentences about tables of unknown families.
+  size_t num_files = 0;                ///< Files that are tables of a family, the wrong ones included.
+  size_t num_lists = 0;                ///< Lists of shapes, which are not read.
 };
 
 /// Reads the tables that are named: a file, or a folder of tables, as a configuration folder is: the `.csv` files of

@@ -41,11 +41,11 @@ class FindingList {
   void add(FindingKind kind, const TableRow& row, std::string detail);
   /// For what has no readable row: a line of a document.
   void add(FindingKind kind, size_t document, size_t line, std::string detail);
-  std::vector<Finding> take() { return std::move(findings_); }
+  std::vector<TableFinding> take() { return std::move(findings_); }
 
  private:
   const Table& table_;
-  std::vector<Finding> findings_;
+  std::vector<TableFinding> findings_;
 };
 
 }  // namespace attune

@@ -48,9 +48,9 @@ Table table_of(std::vector<CsvDocument> documents) {
 TableRules rules() { return {.devices = data_sheet_limits(), .solvers = nullptr, .max_err_ratio = {}}; }
 
 /// `kind line` of each finding.
-std::vector<std::string> short_texts(const std::vector<Finding>& findings) {
+std::vector<std::string> short_texts(const std::vector<TableFinding>& findings) {
   std::vector<std::string> texts;
-  for (const Finding& one : findings) texts.push_back(fmt::format("{} {}", name(one.kind), one.place()));
+  for (const TableFinding& one : findings) texts.push_back(fmt::format("{} {}", name(one.kind), one.place()));
   return texts;
 }
 
@@ -86,7 +86,7 @@ TEST(TableValidation, FindsATypeThatIsCutWhereTypesStandLast) {
         "gfx950,256,64,256,5120,8.0,_ZN5aiter1fE,False,False,False," +
         type;
     auto findings = validate(table_of({CsvDocument::parse(text, "t.csv")}), rules());
-    std::erase_if(findings, [](const Finding& one) { return one.kind != unreadable; });
+    std::erase_if(findings, [](const TableFinding& one) { return one.kind != unreadable; });
     return short_texts(findings);
   };
   EXPECT_THAT(found("torch.bfl"), ElementsAre("unreadable t.csv:2"));
@@ -178,7 +178,7 @@ TEST(TableValidation, FindsRowsThatAreSlowerThanTheRowTheyWouldBePaddedTo) {
 TEST(TableValidation, FindsMissingColumnsAndCellsAndUnreadableRows) {
   const auto narrow = CsvDocument::parse("cu_num,M,N,K,us,kernelName\n256,64,256,5120,8.0,f\n", "t.csv");
   std::vector<std::string> details;
-  for (const Finding& one : validate(table_of({narrow}), rules())) {
+  for (const TableFinding& one : validate(table_of({narrow}), rules())) {
     EXPECT_EQ(one.kind, missing_column);
     EXPECT_EQ(one.place(), "t.csv:1");
     details.push_back(one.detail);

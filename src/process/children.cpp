@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <string>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "process/process_stat.h"
 
@@ -44,9 +44,11 @@ std::optional<std::vector<pid_t>> listed_children() {
   bool known = false;
   std::error_code error;
   for (fs::directory_iterator thread("/proc/self/task", error), end; !error && thread != end; thread.increment(error)) {
-    std::ifstream file(thread->path() / "children");
-    known = known || file.is_open();
-    for (pid_t pid = 0; file >> pid;) children.push_back(pid);
+    const std::optional<std::string> text = read_file_if_any(thread->path() / "children");
+    known = known || text;
+    for (const std::string_view word : split(text ? std::string_view(*text) : std::string_view(), ' ')) {
+      if (const auto pid = parse_int(trim(word))) children.push_back(static_cast<pid_t>(*pid));
+    }
   }
   if (!known) return std::nullopt;
   return children;

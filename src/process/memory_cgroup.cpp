@@ -5,15 +5,15 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 #include <string_view>
 #include <thread>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/text.h"
 
 namespace attune {
@@ -24,10 +24,8 @@ namespace fs = std::filesystem;
 constexpr std::string_view kPrefix = "attune-cage-";  // As in earlier releases, whose leftovers are removed too.
 
 std::string text_of(const fs::path& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return std::string(trim(text.str()));
+  const std::optional<std::string> text = read_file_if_any(path);
+  return text ? std::string(trim(*text)) : std::string();
 }
 
 bool write_to(const fs::path& path, const std::string& text) {
@@ -41,10 +39,9 @@ bool write_to(const fs::path& path, const std::string& text) {
 }
 
 bool has_memory_controller(const fs::path& group) {
-  std::istringstream words(text_of(group / "cgroup.subtree_control"));
-  for (std::string word; words >> word;)
-    if (word == "memory") return true;
-  return false;
+  const std::string text = text_of(group / "cgroup.subtree_control");
+  const auto controllers = split(text, ' ');
+  return std::ranges::find(controllers, "memory") != controllers.end();
 }
 
 /// Whether a process loses a limit by leaving the group. The limit on the number of processes is ignored: systemd sets
@@ -71,18 +68,15 @@ void remove_left_overs(const fs::path& parent) {
 
 std::optional<fs::path> MemoryCgroup::own_cgroup() {
   std::string ours;
-  std::ifstream groups("/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);)
+  const std::string groups = text_of("/proc/self/cgroup"), mounts = text_of("/proc/self/mountinfo");
+  for (const std::string_view line : split(groups, '\n'))
     if (line.starts_with("0::/")) ours = line.substr(3);
-  std::ifstream mounts("/proc/self/mountinfo");
-  for (std::string line; std::getline(mounts, line);) {
+  for (const std::string_view line : split(mounts, '\n')) {
     if (line.find(" - cgroup2 ") == std::string::npos) continue;
-    std::istringstream words(line);
-    std::string number, parent, device, root, point;
-    words >> number >> parent >> device >> root >> point;
-    const fs::path below = fs::path(ours).lexically_relative(root);
+    const auto words = split(line, ' ');  // Its number, its parent's, the device, the root, where it is mounted.
+    const fs::path below = fs::path(ours).lexically_relative(words.at(3));
     if (ours.empty() || below.empty() || *below.begin() == "..") continue;
-    return below == "." ? fs::path(point) : fs::path(point) / below;
+    return below == "." ? fs::path(words.at(4)) : fs::path(words.at(4)) / below;
   }
   return std::nullopt;
 }
@@ -126,11 +120,9 @@ bool MemoryCgroup::build(const fs::path& parent, uint64_t bytes) {
 }
 
 bool MemoryCgroup::killed() const {
-  std::istringstream words(text_of(leaf_ / "memory.events"));
-  std::string name;
-  for (uint64_t count = 0; words >> name >> count;)
-    if (name == "oom_kill") return count != 0;
-  return false;
+  const std::string events = text_of(leaf_ / "memory.events");
+  return std::ranges::any_of(
+      split(events, '\n'), [](std::string_view line) { return line.starts_with("oom_kill ") && line != "oom_kill 0"; });
 }
 
 void MemoryCgroup::remove() noexcept {

@@ -90,6 +90,7 @@ void write_profile(const fs::path& file, const Journal& journal, const MeasuredP
   std::vector<std::string> columns = new_table_header(family);
   const size_t num_table_columns = columns.size();
   columns.insert(columns.end(), kEvidenceColumns.begin(), kEvidenceColumns.end());
+  columns.emplace_back("run");
   std::string text = csv_line(columns);
   for (const Problem& problem : problems) {
     const Query query{.problem = problem,
@@ -98,7 +99,7 @@ void write_profile(const fs::path& file, const Journal& journal, const MeasuredP
                       .started = false,
                       .decisions = false,
                       .pardons = false};
-    journal.scan(query, [&](const Entry& entry, const Stamp&) {
+    journal.scan(query, [&](const Entry& entry, const Stamp& stamp) {
       const auto& record = std::get<Record>(entry);
       PublishedRow row =
           published_row(record.problem, record.candidate, median_us(record), record.outcome.errors.mismatch_ratio);
@@ -112,6 +113,7 @@ void write_profile(const fs::path& file, const Journal& journal, const MeasuredP
         cells.push_back(of_time && row.us <= 0 ? "" : table_cell(family, row, columns[i]).value_or(""));
       }
       for (std::string& cell : evidence_cells(record)) cells.push_back(std::move(cell));
+      cells.push_back(std::to_string(stamp.run));
       text += csv_line(cells);
     });
   }

@@ -21,7 +21,8 @@ struct MeasuredProblems {
   const Protocol& protocol;
 };
 /// Implements `-o2`: writes all records of the problems from the journal as CSV. The columns are those of the family's
-/// tuned table, then stage, status, spread, samples and detail. Cells without a time are empty. Replaces the whole
+/// tuned table, then stage, status, spread, samples, detail and the number of the run that wrote the record: earlier
+/// runs' records are reused and stand beside those of this one. Cells without a time are empty. Replaces the whole
 /// file. Throws io.
 void write_profile(const std::filesystem::path& file, const Journal& journal, const MeasuredProblems& measured);
 

@@ -286,7 +286,7 @@ HttpAnswer Api::quarantine(const HttpRequest& request) {
   const auto limit = static_cast<size_t>(integer_value(request, "limit", 100, 1, kMaxLimit));
   const auto deaths = watch_.deaths(integer_value(request, "before", 0, 1, kMaxId), limit);
   ordered_json list = ordered_json::array();
-  for (const Death& death : deaths) {
+  for (const QuarantineVerdict& death : deaths) {
     std::string detail;
     const Query itself{.after = death.stamp.id - 1, .before = death.stamp.id + 1, .started = false, .pardons = false};
     journal_.read([&](const Journal& journal) {

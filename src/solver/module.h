@@ -6,6 +6,7 @@
 #include "device/device_kind.h"
 #include "ops/op.h"
 #include "solver/registry.h"
+#include "solver/threads/team_size.h"
 
 namespace attune {
 
@@ -46,5 +47,6 @@ void add_solvers([[maybe_unused]] Registry& registry) {
 #define ATTUNE_SOLVER_MODULE(...)                                                                                      \
   extern "C" __attribute__((visibility("default"))) int attune_solver_interface() { return attune::kSolverInterface; } \
   extern "C" __attribute__((visibility("default"))) void attune_register(attune::Registry& registry) {                 \
+    attune::share_team_sizes(registry.team_sizes());                                                                   \
     attune::add_solvers<__VA_ARGS__>(registry);                                                                        \
   }

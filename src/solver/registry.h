@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "solver/solver.h"
+#include "solver/threads/team_size.h"
 
 namespace attune {
 
@@ -46,6 +47,7 @@ class Registry {
   /// Why an entry's solver cannot be used on this machine; empty: it can. May open drivers and libraries, which
   /// nothing else does before a device is asked for.
   static std::string why_unavailable(const SolverEntry& entry);
+  const TeamSizes& team_sizes() const noexcept { return team_sizes_; }
   /// Anomalies of the modules' folders, one sentence each.
   std::span<const std::string> notices() const noexcept { return notices_; }
 
@@ -58,7 +60,9 @@ class Registry {
   std::vector<std::unique_ptr<Solver>> owned_;
   std::vector<SolverEntry> entries_;
   std::vector<std::string> notices_;
-  std::string module_;  ///< Module that is being registered.
+  std::string module_;                        ///< Module that is being registered.
+  std::vector<std::string> thread_starters_;  ///< Files of the modules with ModuleSpec::starts_threads.
+  TeamSizes team_sizes_ = TeamSizes::make();
 };
 
 /// Adds a solver to those of this process. Call it before the first registry(). Throws invalid_input when it comes too
@@ -67,7 +71,7 @@ void register_solver(std::unique_ptr<Solver> solver);
 
 /// Interface version that a module must report: `extern "C" int attune_solver_interface()`. A module with another
 /// version is unavailable with that reason, instead of crashing.
-inline constexpr int kSolverInterface = 15;
+inline constexpr int kSolverInterface = 16;
 
 /// Returns the registry. Defined by the generated list (cmake/AttuneSolver.cmake): link attune_solvers. The first call
 /// sets the load variables and opens every module (in an application neither, see Registry), and calls every linked-in

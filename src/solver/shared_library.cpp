@@ -3,13 +3,16 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <fcntl.h>
 #include <link.h>
+#include <unistd.h>
 
 #include <cstring>
-#include <fstream>
 #include <utility>
 
+#include "base/descriptor.h"
 #include "base/error.h"
+#include "base/file.h"
 
 namespace attune {
 namespace {
@@ -22,17 +25,19 @@ std::string loader_reason() {
 }  // namespace
 
 std::optional<std::string> why_truncated(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
+  const Descriptor descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const auto read = [&](void* record, size_t size, uint64_t offset) {
+    return ::pread(descriptor.number(), record, size, static_cast<off_t>(offset)) == static_cast<ssize_t>(size);
+  };
   ElfW(Ehdr) header{};
-  if (!stream.read(reinterpret_cast<char*>(&header), sizeof header)) return std::nullopt;
+  if (descriptor.number() < 0 || !read(&header, sizeof header, 0)) return std::nullopt;
   if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof(ElfW(Phdr)))
     return std::nullopt;
   std::error_code error;
   const uint64_t bytes = std::filesystem::file_size(file, error);
-  stream.seekg(static_cast<std::streamoff>(header.e_phoff));
   for (int i = 0; i < header.e_phnum && !error; ++i) {
     ElfW(Phdr) segment{};
-    const bool is_there = static_cast<bool>(stream.read(reinterpret_cast<char*>(&segment), sizeof segment));
+    const bool is_there = read(&segment, sizeof segment, header.e_phoff + static_cast<uint64_t>(i) * sizeof segment);
     if (is_there && (segment.p_filesz > bytes || segment.p_offset > bytes - segment.p_filesz))
       return fmt::format("the file is truncated, copy it again: it has {} bytes, its segments end later: '{}'", bytes,
                          file.string());
@@ -44,6 +49,9 @@ std::optional<std::string> why_truncated(const std::filesystem::path& file) {
 SharedLibrary::SharedLibrary(const std::filesystem::path& file) {
   if (const auto why = why_truncated(file)) fail(ErrorCode::io, "cannot open a compiled kernel: {}", *why);
   handle_ = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle_ == nullptr && is_mounted_noexec(file))
+    fail(ErrorCode::io, "compiled kernels lie in a folder that is mounted noexec, set ATTUNE_CACHE to another: '{}'",
+         file.string());
   if (handle_ == nullptr)
     fail(ErrorCode::io, "cannot open a compiled kernel, `attune kernels clear` has it compiled again: {}",
          loader_reason());

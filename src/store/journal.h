@@ -49,13 +49,19 @@ class Journal {
   virtual void compact() = 0;
 };
 
+/// Asked ten times a second while a connection of the process waits for a journal that another process has locked;
+/// false: the wait ends with an error. `waited_s`: for this lock so far.
+using JournalWait = bool (*)(double waited_s, const std::filesystem::path& journal);
+/// Null, as at the start: waits last up to a minute. Thread-safe.
+void set_journal_wait(JournalWait wait) noexcept;
+
 std::unique_ptr<Journal> open_memory_journal();
 /// Opens a SQLite file in WAL mode; a file of schema 1 is migrated to schema 2 in one transaction. A new file is
 /// created with mode 0600 and its folder with 0700; a file of this user that others may read is changed to 0600. Throws
 /// Error{database|io} with one sentence that names a remedy.
 std::unique_ptr<Journal> open_sql_journal(const std::filesystem::path& file);
-/// Opens a journal for readers (`journal show`, `explain`): never writes; throws not_found when the file does not
-/// exist.
+/// Opens a journal for readers (`journal show`, `explain`): never writes there. Where SQLite could read it only by
+/// writing beside it, as on a read-only mount, a private copy is read. Throws not_found when the file does not exist.
 std::unique_ptr<Journal> open_sql_journal_read_only(const std::filesystem::path& file);
 
 }  // namespace attune

@@ -355,6 +355,26 @@ bool JournalFile::is_in_place() const noexcept {
          identity_of(held) == identity_of(named);
 }
 
+bool JournalFile::grants_locks() const noexcept {
+  // A byte that SQLite does not lock, on a descriptor that stays open: locks of other connections are not touched.
+  struct flock byte {};
+  byte.l_type = F_RDLCK;
+  byte.l_whence = SEEK_SET;
+  byte.l_start = off_t{1} << 40;
+  byte.l_len = 1;
+  if (::fcntl(descriptor_, F_SETLK, &byte) != 0) return errno == EACCES || errno == EAGAIN || errno == EINTR;
+  byte.l_type = F_UNLCK;
+  ::fcntl(descriptor_, F_SETLK, &byte);
+  return true;
+}
+
+void JournalFile::check_locks() const {
+  if (grants_locks()) return;
+  fail(ErrorCode::database,
+       "the journal's file system grants no locks ({}), name a file on another one with --journal: '{}'",
+       std::strerror(errno), file_.string());
+}
+
 void JournalFile::check_in_place() const {
   if (is_in_place()) return;
   fail(ErrorCode::database,

@@ -32,7 +32,11 @@ class JournalFile {
 
   /// Whether the path still names this file. Takes about 1 µs.
   bool is_in_place() const noexcept;
-  /// Throws Error{database} unless it does, because further writes would be lost.
+  /// Whether the file system grants locks, which an NFS mount without its lock daemon does not.
+  bool grants_locks() const noexcept;
+  /// Throws Error{database} unless it does: SQLite would take each refused lock for one that another process holds.
+  void check_locks() const;
+  /// Throws Error{database} unless it is, because further writes would be lost.
   void check_in_place() const;
 
  private:

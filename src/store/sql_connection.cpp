@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "store/sql_connection.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+#include "base/descriptor.h"
+#include "store/journal.h"
 
 namespace attune {
 namespace {
@@ -9,25 +17,45 @@ namespace {
 namespace api = sqlite_api;
 
 constexpr int kBusyWaitMs = 60'000;
+/// How often the process is asked whether to go on waiting.
+constexpr int kAskEachMs = 100;
+
+std::atomic<JournalWait> journal_wait{nullptr};
+
+/// Called about once a millisecond; returns whether to go on waiting for a lock.
+bool may_wait(int waited_ms, const std::filesystem::path& file) {
+  if (waited_ms >= kBusyWaitMs) return false;
+  const JournalWait wait = journal_wait;
+  return wait == nullptr || waited_ms % kAskEachMs != 0 || wait(waited_ms / 1000.0, file);
+}
+
+std::string_view options_of(SqlAccess access) {
+  if (access == SqlAccess::read_only) return " readonly=true";
+  return access == SqlAccess::read_own ? " vfs=unix-none" : "";
+}
 
 }  // namespace
 
-SqlConnection::SqlConnection(const std::filesystem::path& file, SqlAccess access) : file_(file) {
+void set_journal_wait(JournalWait wait) noexcept { journal_wait = wait; }
+
+SqlConnection::SqlConnection(const std::filesystem::path& file, SqlAccess access, const std::filesystem::path& named)
+    : file_(named), opened_(file) {
   const std::string path = file.string();
   if (path.find('"') != std::string::npos)
     fail(ErrorCode::invalid_input, "the journal's path must not contain a quotation mark: '{}'", path);
   guard([&] {
-    session_.open(soci::sqlite3,
-                  fmt::format("db=\"{}\"{}", path, access == SqlAccess::read_only ? " readonly=true" : ""));
+    session_.open(soci::sqlite3, fmt::format("db=\"{}\"{}", path, options_of(access)));
     // SQLite's own back-off starves one of several writers; polling each millisecond is fair.
     api::sqlite3_busy_handler(
         raw(),
-        [](void*, int count) {
+        [](void* journal, int count) {
           ::usleep(1000);
-          return count < kBusyWaitMs ? 1 : 0;
+          return may_wait(count, *static_cast<const std::filesystem::path*>(journal)) ? 1 : 0;
         },
-        nullptr);
+        &file_);
     api::sqlite3_extended_result_codes(raw(), 1);
+    // Without shared memory: that needs locks.
+    if (access == SqlAccess::read_own) session_ << "PRAGMA locking_mode = EXCLUSIVE";
   });
 }
 
@@ -57,11 +85,24 @@ int SqlConnection::code_of(const soci::soci_error& error) {
 
 void SqlConnection::fail_unless_busy(const soci::soci_error& error, int waited_ms) {
   const bool may_repeat = session_.is_connected() && api::sqlite3_get_autocommit(raw()) != 0;
-  if (code_of(error) != SQLITE_BUSY || waited_ms >= kBusyWaitMs || !may_repeat) fail_with(error);
+  if (code_of(error) != SQLITE_BUSY || !may_wait(waited_ms, file_) || !may_repeat) fail_with(error);
+}
+
+std::string SqlConnection::why_inaccessible() const {
+  // No descriptor of the file itself: closing it would drop the locks of other connections.
+  const auto folder = opened_.has_parent_path() ? opened_.parent_path() : std::filesystem::path(".");
+  const Descriptor opened(::open(folder.c_str(), O_PATH | O_CLOEXEC));
+  if (opened.number() < 0 || ::faccessat(AT_FDCWD, opened_.c_str(), R_OK, AT_EACCESS) != 0) return std::strerror(errno);
+  if (::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) != 0)
+    return fmt::format("{}, and SQLite writes beside it", std::strerror(errno));
+  if (::faccessat(AT_FDCWD, opened_.c_str(), W_OK, AT_EACCESS) != 0) return std::strerror(errno);
+  return "SQLite does not say why";
 }
 
 void SqlConnection::fail_with(const soci::soci_error& error) {
-  switch (code_of(error)) {
+  const int system_error = session_.is_connected() ? api::sqlite3_system_errno(raw()) : 0;
+  const bool is_full = system_error == ENOSPC || system_error == EDQUOT;
+  switch (is_full ? SQLITE_FULL : code_of(error)) {
     case SQLITE_FULL:
       fail(ErrorCode::database, "no space left for the journal, free some or name another with --journal: '{}'",
            file_.string());
@@ -70,15 +111,16 @@ void SqlConnection::fail_with(const soci::soci_error& error) {
       fail_damaged();
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      fail(ErrorCode::database, "another process has kept the journal locked for {} s, end it or wait: '{}'",
-           kBusyWaitMs / 1000, file_.string());
+      fail(ErrorCode::database, "another process keeps the journal locked, end it or try again later: '{}'",
+           file_.string());
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_CANTOPEN:
-      fail(ErrorCode::database,
-           "no permission to open the journal, check its mode and its folder's or name another with --journal: "
-           "'{}'",
-           file_.string());
+      throw JournalInaccessible(
+          ErrorCode::database,
+          fmt::format("the journal cannot be opened ({}), check its mode and its folder's or name another with "
+                      "--journal: '{}'",
+                      why_inaccessible(), file_.string()));
     default:
       fail(ErrorCode::database, "the journal cannot be read or written ({}), name another with --journal: '{}'",
            error.get_error_message(), file_.string());

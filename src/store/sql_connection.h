@@ -16,7 +16,8 @@
 
 namespace attune {
 
-enum class SqlAccess { read_write, read_only };
+/// read_own: reads a file that only this process has, without locks: those of its file system may not work.
+enum class SqlAccess { read_write, read_only, read_own };
 
 /// The database is damaged. Readers catch it to recover the other entries.
 class JournalDamage final : public Error {
@@ -24,11 +25,18 @@ class JournalDamage final : public Error {
   using Error::Error;
 };
 
+/// SQLite cannot open the file for want of rights or of files of its own beside it.
+class JournalInaccessible final : public Error {
+ public:
+  using Error::Error;
+};
+
 /// A connection to a SQLite file whose errors are sentences for users, Error{database}. It waits up to a minute for
-/// other processes. Not thread-safe.
+/// other processes, and as long as the process's JournalWait lets it. Not thread-safe.
 class SqlConnection {
  public:
-  SqlConnection(const std::filesystem::path& file, SqlAccess access);
+  /// `named`: the journal's name in messages.
+  SqlConnection(const std::filesystem::path& file, SqlAccess access, const std::filesystem::path& named);
 
   soci::session& session() { return session_; }
 
@@ -81,11 +89,13 @@ class SqlConnection {
   sqlite_api::sqlite3* raw() { return static_cast<soci::sqlite3_session_backend*>(session_.get_backend())->conn_; }
   /// SQLite's primary error code.
   int code_of(const soci::soci_error& error);
+  /// Why the file cannot be opened: the system's reason.
+  std::string why_inaccessible() const;
   /// Returns if the action may be repeated.
   void fail_unless_busy(const soci::soci_error& error, int waited_ms);
   [[noreturn]] void fail_with(const soci::soci_error& error);
 
-  std::filesystem::path file_;
+  std::filesystem::path file_, opened_;  ///< In messages; the file itself.
   soci::session session_;
   std::optional<soci::statement> begin_, commit_;  ///< The session must outlive them.
 };

@@ -10,6 +10,7 @@
 #include "store/compaction.h"
 #include "store/entry_json.h"
 #include "store/journal.h"
+#include "store/journal_copy.h"
 #include "store/journal_file.h"
 #include "store/outcome_scan.h"
 #include "store/sql_condition.h"
@@ -59,8 +60,13 @@ void migrate(SqlConnection& connection, const std::filesystem::path& file) {
 
 class SqlJournal final : public Journal {
  public:
-  SqlJournal(const std::filesystem::path& file, std::shared_ptr<const JournalFile> held, SqlAccess access)
-      : file_(file), held_(std::move(held)), access_(access), connection_(file, access) {
+  SqlJournal(const std::filesystem::path& file, std::shared_ptr<const JournalFile> held, SqlAccess access,
+             std::unique_ptr<JournalCopy> copy = nullptr)
+      : file_(file),
+        held_(std::move(held)),
+        access_(access),
+        copy_(std::move(copy)),
+        connection_(copy_ ? copy_->file() : file, copy_ ? SqlAccess::read_own : access, file) {
     connection_.guard([&] { connection_.session() << "PRAGMA cell_size_check = ON"; });
     if (access == SqlAccess::read_only) {
       detect_schema();
@@ -414,6 +420,8 @@ class SqlJournal final : public Journal {
   std::filesystem::path file_;
   std::shared_ptr<const JournalFile> held_;  ///< Must outlive the connection.
   SqlAccess access_;
+  std::unique_ptr<JournalCopy>
+      copy_;  ///< What is read in place of the file; null: the file itself. Outlives the connection.
   mutable SqlConnection connection_;
   std::unique_ptr<Insertion> insertion_;          ///< Null before the first row. The connection must outlive it.
   mutable std::string_view entries_ = "entries";  ///< Table or query to select from.
@@ -424,11 +432,19 @@ class SqlJournal final : public Journal {
 }  // namespace
 
 std::unique_ptr<Journal> open_sql_journal(const std::filesystem::path& file) {
-  return std::make_unique<SqlJournal>(file, JournalFile::claim(file), SqlAccess::read_write);
+  auto held = JournalFile::claim(file);
+  held->check_locks();
+  return std::make_unique<SqlJournal>(file, std::move(held), SqlAccess::read_write);
 }
 
 std::unique_ptr<Journal> open_sql_journal_read_only(const std::filesystem::path& file) {
-  return std::make_unique<SqlJournal>(file, JournalFile::find(file), SqlAccess::read_only);
+  const auto held = JournalFile::find(file);
+  try {
+    if (held->grants_locks()) return std::make_unique<SqlJournal>(file, held, SqlAccess::read_only);
+  } catch (const JournalInaccessible&) {
+    // SQLite cannot write its own files beside it.
+  }
+  return std::make_unique<SqlJournal>(file, held, SqlAccess::read_only, std::make_unique<JournalCopy>(file));
 }
 
 }  // namespace attune

@@ -66,7 +66,8 @@ RowCoverage row_coverage(std::span<const Table> tables, const DeviceInfo& device
                          Requirement required, const BanList& bans) {
   RowCoverage coverage;
   for (const Table& table : tables) {
-    for (const RowReport& one : row_statuses(table, &device, required, bans)) {
+    const auto can_serve = [&](const TableRow& row) { return !why_passed_over(row, device, solvers); };
+    for (const RowReport& one : row_statuses(table, &device, required, bans, can_serve)) {
       if (one.status == RowStatus::other_device) continue;
       ++coverage.num_rows;
       if (auto unused = unused_row(table, one, device, solvers)) coverage.unused.push_back(std::move(*unused));

@@ -16,7 +16,6 @@
 #include "ops/packed_weights.h"
 #include "solver/contender.h"
 #include "tables/row_speed.h"
-#include "tables/row_status.h"
 #include "tuner/interleaved.h"
 
 namespace attune {
@@ -175,12 +174,13 @@ std::string_view name(CheckStatus status) noexcept {
 }
 
 std::vector<CheckedRow> read_rows_to_check(const std::string& file, const std::string& op, const DeviceInfo& device,
-                                           std::vector<std::string>& notices, const BanList& bans) {
+                                           std::vector<std::string>& notices, const BanList& bans,
+                                           const RowCheck& can_serve) {
   if (is_yaml(file)) return rows_of_yaml(file, device);
   const Table table = Table::read(file, family_option(op), WrongRows::listed);
   notices.insert(notices.end(), table.notices().begin(), table.notices().end());
   std::vector<CheckedRow> rows;
-  for (const RowReport& report : row_statuses(table, &device, Requirement::none, bans)) {
+  for (const RowReport& report : row_statuses(table, &device, Requirement::none, bans, can_serve)) {
     const TableRow& row = *report.row;
     CheckedRow& checked = rows.emplace_back();
     checked.line = row.line;
@@ -203,6 +203,19 @@ std::vector<CheckedRow> read_rows_to_check(const std::string& file, const std::s
   }
   add_unreadable(rows, table, device);
   return rows;
+}
+
+bool can_serve(const TableRow& row, Executor& executor, const Tick& tick) {
+  CheckedRow copy;
+  copy.problem = row.problem;
+  copy.kernel = row.kernel_name;
+  copy.layout = row.layout;
+  copy.us = row.us;
+  try {
+    return load(copy, executor, tick).has_value();
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 void check_row(CheckedRow& row, Executor& executor, Kernels* kernels, const RowCheckOptions& options) {

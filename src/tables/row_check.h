@@ -12,6 +12,7 @@
 #include "core/comparison.h"
 #include "core/record.h"
 #include "measure/executor.h"
+#include "tables/row_status.h"
 #include "tuner/kernels.h"
 
 namespace attune {
@@ -52,10 +53,15 @@ struct CheckedRow {
 };
 
 /// Reads the rows of a tuned CSV, or of YAML results, with what is known of each on a device before it is run. `op`:
-/// family, if the file does not tell; else empty. A row whose kernel `bans` names is not taken. Adds the notices of the
-/// file to `notices`. Throws invalid_input with file and line.
+/// family, if the file does not tell; else empty. A row whose kernel `bans` names is not taken, nor one that another
+/// row of its key beats; a row for which `can_serve` is false beats none. Adds the notices of the file to `notices`.
+/// Throws invalid_input with file and line.
 std::vector<CheckedRow> read_rows_to_check(const std::string& file, const std::string& op, const DeviceInfo& device,
-                                           std::vector<std::string>& notices, const BanList& bans = {});
+                                           std::vector<std::string>& notices, const BanList& bans = {},
+                                           const RowCheck& can_serve = {});
+
+/// Whether the executor's device can run the kernel of a row. Throws nothing of attune::Error.
+bool can_serve(const TableRow& row, Executor& executor, const Tick& tick);
 
 struct RowCheckOptions {
   CachePolicy inputs = CachePolicy::served;

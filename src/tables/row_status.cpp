@@ -68,7 +68,7 @@ std::string_view name(RowStatus status) noexcept {
 std::string contested_key(const Table& table, const TableRow& row) { return key_of(table, row, row.require); }
 
 std::vector<RowReport> row_statuses(const Table& table, const DeviceInfo* device, Requirement required,
-                                    const BanList& bans) {
+                                    const BanList& bans, const RowCheck& can_serve) {
   ATTUNE_CHECK(device != nullptr || required == Requirement::none, "rows under a requirement need a device");
   std::vector<RowReport> statuses;
   std::vector<size_t> contenders;
@@ -97,7 +97,11 @@ std::vector<RowReport> row_statuses(const Table& table, const DeviceInfo* device
     const auto beats = [&](const TableRow* winner) {
       return device || winner->device.empty() || winner->device == one.row->device;
     };
-    const auto winner = std::find_if(winners.begin(), winners.end(), beats);
+    auto winner = std::find_if(winners.begin(), winners.end(), beats);
+    if (winner != winners.end() && can_serve && !can_serve(**winner)) {
+      *winner = one.row;
+      continue;
+    }
     if (winner == winners.end()) {
       winners.push_back(one.row);
       continue;
@@ -145,7 +149,8 @@ std::vector<FileCounts> file_counts(const Table& table, std::span<const RowRepor
     const TableRow& row = *one.row;
     FileCounts& file = counts[row.file];
     const bool is_taken = one.status == RowStatus::taken;
-    const bool is_of_device = row.gfx == device.gfx && row.num_units == device.num_units;
+    const bool is_of_device =
+        row.gfx == device.gfx && row.num_units == device.num_units && is_of_model(row.device, device.model);
     ++file.num_rows;
     if (is_taken) ++file.num_taken;
     if (is_of_device) ++file.num_of_device;

@@ -44,15 +44,20 @@ struct RowReport {
   std::string ban;  ///< Of a banned row: the reason.
 };
 
+/// Whether the kernel of a row can serve on the device that reads the table.
+using RowCheck = std::function<bool(const TableRow& row)>;
+
 /// Returns the status of each row, in the order of the table. For each key, layout, requirement and device, the row of
-/// the lowest RowRank wins; it does not matter whether the kernel can run. With `device`, the statuses are those on
-/// that device. Without, they are for all devices at once: a row that names a model then loses only to a row of that
-/// model or of no model, and a row of no model only to another such row. Likewise with `required`, which needs a
-/// device, the statuses are those in a process that requires it, else those in all processes at once: rows that state
+/// the lowest RowRank wins. `can_serve`: a row for which it returns false beats no other, and its own status does not
+/// say so; it is asked only of rows that would beat another. Empty: every row can. With `device`, the statuses are
+/// those on that device. Without, they are for all devices at once: a row that names a model then loses only to a row
+/// of that model or of no model, and a row of no model only to another such row. Likewise with `required`, which needs
+/// a device, the statuses are those in a process that requires it, else those in all processes at once: rows that state
 /// different requirements then do not compete. A row whose kernel is banned on its device competes with none. O(n log
 /// n).
 std::vector<RowReport> row_statuses(const Table& table, const DeviceInfo* device = nullptr,
-                                    Requirement required = Requirement::none, const BanList& bans = {});
+                                    Requirement required = Requirement::none, const BanList& bans = {},
+                                    const RowCheck& can_serve = {});
 
 /// Returns more of the reason for a row that is not taken, such as `t.csv:3 wins, 2 µs`; empty: the status says all.
 std::string detail_of(const Table& table, const RowReport& report);
@@ -78,7 +83,7 @@ std::array<size_t, kNumRowStatuses> count_statuses(std::span<const RowReport> ro
 /// Numbers of rows of one file.
 struct FileCounts {
   size_t num_rows = 0, num_taken = 0;
-  size_t num_of_device = 0, num_taken_of_device = 0;  ///< Rows of one architecture and number of units.
+  size_t num_of_device = 0, num_taken_of_device = 0;  ///< Rows of one architecture, number of units and model.
   size_t num_without_time = 0;
   size_t num_shadowed = 0;  ///< Keys, not rows, that an earlier file has.
 };

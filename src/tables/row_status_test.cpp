@@ -37,6 +37,23 @@ TEST(RowStatus, TheFirstFileWinsAndInsideItTheLowestTime) {
                                           "b.csv:2 is shadowed by an earlier file a.csv:3", "b.csv:3 is taken"));
 }
 
+TEST(RowStatus, ARowThatCannotServeBeatsNone) {
+  const Table table =
+      test_table({test_document("a.csv", {test_row(1, "1", "old@1:x=1"), test_row(1, "3"), test_row(1, "2")}),
+                  test_document("b.csv", {test_row(1, "1"), test_row(2, "1", "old@1:x=1")})});
+  const DeviceInfo device = table_device();
+  size_t asked = 0;
+  const auto can_serve = [&](const TableRow& row) {
+    ++asked;
+    return row.kernel_name != "old@1:x=1";
+  };
+  std::vector<RowStatus> found;
+  for (const RowReport& one : row_statuses(table, &device, Requirement::none, {}, can_serve))
+    found.push_back(one.status);
+  EXPECT_THAT(found, ElementsAre(taken, slower, taken, shadowed, taken));
+  EXPECT_EQ(asked, 3u) << "only of rows that would beat another";
+}
+
 TEST(RowStatus, ARowOfABannedKernelCompetesWithNone) {
   const Table table =
       test_table({test_document("a.csv", {test_row(1, "1", "a@1:x=1"), test_row(1, "2"),

@@ -7,8 +7,8 @@
 
 namespace attune {
 
-RuntimeTables read_runtime_tables(const FamilySpec& family) {
-  return read_runtime_tables(family, table_sources(family));
+RuntimeTables read_runtime_tables(const FamilySpec& family, const DeviceInfo* device) {
+  return read_runtime_tables(family, table_sources(family, device));
 }
 
 RuntimeTables read_runtime_tables(const FamilySpec& family, TableSources sources) {
@@ -17,6 +17,10 @@ RuntimeTables read_runtime_tables(const FamilySpec& family, TableSources sources
   for (const TableSource& source : tables.sources.files) {
     tables.wrong.emplace_back();
     tables.documents.push_back(documents.size());
+    if (!source.why_skipped.empty()) {
+      tables.wrong.back() = source.why_skipped;
+      continue;
+    }
     try {
       std::vector<CsvDocument> one = {CsvDocument::read(source.file)};
       Table::of(one, &family, WrongRows::skipped);
@@ -37,8 +41,8 @@ std::vector<std::string> skipped_notices(const RuntimeTables& tables) {
   std::vector<std::string> notices = tables.sources.notices;
   for (size_t i = 0; i < tables.wrong.size(); ++i) {
     if (tables.wrong[i].empty()) continue;
-    const std::string& missing = tables.sources.files[i].why_missing;
-    notices.push_back(missing.empty() ? "a table is skipped: " + tables.wrong[i] : missing);
+    const bool is_sentence = !tables.sources.files[i].why_skipped.empty();
+    notices.push_back(is_sentence ? tables.wrong[i] : "a table is skipped: " + tables.wrong[i]);
   }
   if (!tables.table) return notices;
   for (const Table::SkippedRows& one : tables.table->skipped()) {

@@ -19,7 +19,7 @@ struct RuntimeTables {
   std::optional<Table> table;      ///< Empty if no file can be read.
 };
 /// Reads the tables that the environment names (table_sources()).
-RuntimeTables read_runtime_tables(const FamilySpec& family);
+RuntimeTables read_runtime_tables(const FamilySpec& family, const DeviceInfo* device = nullptr);
 /// Like the above, for given sources.
 RuntimeTables read_runtime_tables(const FamilySpec& family, TableSources sources);
 /// Returns a sentence such as `2 rows skipped, the first: t.csv:3: …`.

@@ -45,7 +45,8 @@ TableSet empty_table_set(Requirement require, double max_regret) {
 }
 
 TableSet read_table_set(std::span<const std::string> named, const std::string& op,
-                        std::span<const FamilySpec* const> families, const std::string& require) {
+                        std::span<const FamilySpec* const> families, const std::string& require,
+                        const DeviceInfo* device) {
   const MaxRegret wanted = max_regret_wanted();
   TableSet set = empty_table_set(require.empty() ? requirement_wanted() : parse_requirement(require), wanted.share);
   for (const std::string& paths : named) {
@@ -53,8 +54,9 @@ TableSet read_table_set(std::span<const std::string> named, const std::string& o
     append(set.notices, set.tables.back().notices());
   }
   if (named.empty()) {
+    append(set.notices, table_variable_notices());
     for (const FamilySpec* family : families) {
-      RuntimeTables found = read_runtime_tables(*family);
+      RuntimeTables found = read_runtime_tables(*family, device);
       append(set.notices, skipped_notices(found));
       for (size_t i = 0; i < found.sources.files.size(); ++i) {
         const TableSource& source = found.sources.files[i];

@@ -33,10 +33,11 @@ TableSet empty_table_set(Requirement require, double max_regret);
 
 /// Reads the `named` tables (`F:F2` each, of the family `op` unless it is empty), else the run time's tables of
 /// `families`; what the user has banned holds for both. `require`: as parse_requirement() reads it; empty: that of
-/// ATTUNE_REQUIRE. Throws invalid_input for an invalid table among `named`, and for an invalid requirement; an invalid
-/// table of the run time's is skipped, with a notice.
+/// ATTUNE_REQUIRE. `device`: as for table_sources(). Throws invalid_input for an invalid table among `named`, and for
+/// an invalid requirement; an invalid table of the run time's is skipped, with a notice.
 TableSet read_table_set(std::span<const std::string> named, const std::string& op,
-                        std::span<const FamilySpec* const> families, const std::string& require = "");
+                        std::span<const FamilySpec* const> families, const std::string& require = "",
+                        const DeviceInfo* device = nullptr);
 
 /// One step of a lookup: a key that is looked up, or a predicted row.
 struct LookupStep {

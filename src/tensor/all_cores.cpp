@@ -6,6 +6,7 @@
 #include <chrono>
 #include <limits>
 #include <semaphore>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -20,12 +21,23 @@ int64_t threads_for(int64_t count) {
   return std::clamp<int64_t>(cores, 1, std::max<int64_t>(count, 1));
 }
 
+/// Runs work on a thread of its own, or here if the system refuses one.
+template <typename Work>
+void on_another_thread(std::vector<std::jthread>& threads, Work work) {
+  try {
+    threads.emplace_back(work);
+  } catch (const std::system_error&) {
+    work();
+  }
+}
+
 }  // namespace
 
 void over_all_cores(int64_t count, const std::function<void(int64_t begin, int64_t end)>& work) {
   const int64_t threads = threads_for(count);
   std::vector<std::jthread> others;
-  for (int64_t i = 1; i < threads; ++i) others.emplace_back(work, count * i / threads, count * (i + 1) / threads);
+  for (int64_t i = 1; i < threads; ++i)
+    on_another_thread(others, [&, i] { work(count * i / threads, count * (i + 1) / threads); });
   work(0, count / threads);
 }
 
@@ -45,7 +57,7 @@ bool over_all_cores(int64_t count, int64_t at_once, const std::function<void(int
     if (--num_working == 0) is_over.release();
   };
   std::vector<std::jthread> others;
-  for (int64_t i = 0; i < threads; ++i) others.emplace_back(take_parts);
+  for (int64_t i = 0; i < threads; ++i) on_another_thread(others, take_parts);
   while (!is_over.try_acquire_for(std::chrono::milliseconds(100))) stop = stop || is_stopped();
   return next >= count;
 }

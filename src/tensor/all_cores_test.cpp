@@ -2,10 +2,12 @@
 #include "tensor/all_cores.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdlib>
 #include <thread>
 #include <vector>
 
@@ -65,6 +67,22 @@ TEST(AllCores, AreNoMoreThanThisThreadMayUse) {
     std::jthread([&] { EXPECT_EQ(num_parts(), all) << "other threads are not concerned"; });
   }
   EXPECT_EQ(num_parts(), all);
+}
+
+TEST(AllCoresDeathTest, DoTheWorkOfThreadsThatTheSystemRefuses) {
+#ifdef ATTUNE_SANITIZED
+  GTEST_SKIP() << "a sanitized program needs more memory than the limit";
+#endif
+  const auto ask = [] {
+    const rlimit none{1 << 20, RLIM_INFINITY};  // No room for a stack.
+    setrlimit(RLIMIT_AS, &none);
+    std::atomic<int64_t> sum = 0;
+    const auto add = [&](int64_t begin, int64_t end) { sum += end - begin; };
+    over_all_cores(100, add);
+    const bool is_done = over_all_cores(100, 7, add, [] { return false; });
+    std::_Exit(is_done && sum == 200 ? 0 : 1);
+  };
+  EXPECT_EXIT(ask(), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

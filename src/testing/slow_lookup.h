@@ -31,7 +31,11 @@ class SlowLookup {
   SlowLookup(const Table& table, const DeviceInfo& device, double max_regret, Requirement required = Requirement::none)
       : table_(table), device_(device), max_regret_(max_regret), required_(required) {
     for (const TableRow& row : table.rows()) {
-      if (is_taken(row)) groups_[group_of(row.problem)][layout_of(row)].emplace(m_of(row.problem), &row);
+      auto& of_key = groups_[group_of(row.problem)][layout_of(row)][m_of(row.problem)];
+      if (of_key.empty()) of_key = rows_of_key(row);
+    }
+    for (auto& [group, layouts] : groups_) {
+      for (auto& [layout, rows] : layouts) std::erase_if(rows, [](const auto& entry) { return entry.second.empty(); });
     }
   }
 
@@ -45,18 +49,18 @@ class SlowLookup {
       std::vector<Row> of_step;
       for (const auto& [layout, rows] : group->second) {
         const auto at = rows.find(step.m);
-        if (at != rows.end() && is_readable(layout, problem)) of_step.push_back({step.match, at->second});
+        if (at != rows.end() && is_readable(layout, problem)) of_step.push_back({step.match, at->second.front()});
       }
       std::stable_sort(of_step.begin(), of_step.end(),
                        [](const Row& a, const Row& b) { return us_of(*a.row) < us_of(*b.row); });
-      found.insert(found.end(), of_step.begin(), of_step.end());
+      for (const Row& one : of_step) add_with_alternates(one, found);
     }
     if (pads && max_regret_ > 0 && m_of(problem) > 0) add_predictions(problem, group->second, found);
     return found;
   }
 
  private:
-  using Rows = std::map<int64_t, const TableRow*>;
+  using Rows = std::map<int64_t, std::vector<const TableRow*>>;  ///< By M; the winner and its alternates.
 
   static std::string layout_of(const TableRow& row) { return std::string(layout_in_cell(row.layout)); }
   int64_t m_of(const Problem& problem) const { return size_of(problem, table_.family().rows); }
@@ -72,15 +76,34 @@ class SlowLookup {
     return key_text(table_.family(), table_.family().rows.empty() ? problem : problem.with(table_.family().rows, "0"));
   }
 
-  /// Whether the row wins its key and layout.
-  bool is_taken(const TableRow& row) const {
-    const TableRow* best = nullptr;
+  /// The rows of a row's key and layout that may serve, best first, each kernel once.
+  std::vector<const TableRow*> rows_of_key(const TableRow& row) const {
+    std::vector<const TableRow*> rows;
     for (const TableRow* one : table_.all(row.problem, device_.gfx, device_.num_units)) {
       if (!one->us || !one->tag.empty() || layout_of(*one) != layout_of(row) || one->require < required_) continue;
       if (!device_.model.empty() && !one->device.empty() && one->device != device_.model) continue;
-      if (best == nullptr || is_better(*one, *best)) best = one;
+      rows.push_back(one);
     }
-    return best == &row;
+    std::stable_sort(rows.begin(), rows.end(), [&](const TableRow* a, const TableRow* b) { return is_better(*a, *b); });
+    std::vector<const TableRow*> unique;
+    for (const TableRow* one : rows) {
+      if (std::none_of(unique.begin(), unique.end(),
+                       [&](const TableRow* other) { return other->kernel_name == one->kernel_name; }))
+        unique.push_back(one);
+    }
+    return unique;
+  }
+
+  void add_with_alternates(const Row& one, std::vector<Row>& found) const {
+    found.push_back(one);
+    const auto& rows = groups_.at(group_of(one.row->problem)).at(layout_of(*one.row)).at(m_of(one.row->problem));
+    for (size_t i = 1; i < rows.size(); ++i) {
+      const float regret = (1 + static_cast<float>(one.regret)) * us_of(*rows[i]) / us_of(*one.row) - 1;
+      if (one.match != Match::predicted)
+        found.push_back({one.match, rows[i]});
+      else if (regret <= static_cast<float>(max_regret_))
+        found.push_back({one.match, rows[i], regret});
+    }
   }
 
   bool is_better(const TableRow& one, const TableRow& other) const {
@@ -106,8 +129,8 @@ class SlowLookup {
       auto below = std::make_reverse_iterator(rows.lower_bound(m));
       below = std::find_if(below, rows.rend(), usable);
       above = std::find_if(above, rows.end(), usable);
-      const TableRow* smaller = below == rows.rend() ? nullptr : below->second;
-      const TableRow* larger = above == rows.end() ? nullptr : above->second;
+      const TableRow* smaller = below == rows.rend() ? nullptr : below->second.front();
+      const TableRow* larger = above == rows.end() ? nullptr : above->second.front();
       const NextRows next = NextRows::of(m, neighbour(smaller), neighbour(larger));
       std::vector<Row> both = {{Match::predicted, smaller, next.below_regret},
                                {Match::predicted, larger, next.above_regret}};
@@ -118,7 +141,7 @@ class SlowLookup {
     }
     for (std::vector<Row>* rank : {&first, &second}) {
       std::stable_sort(rank->begin(), rank->end(), [](const Row& a, const Row& b) { return a.regret < b.regret; });
-      found.insert(found.end(), rank->begin(), rank->end());
+      for (const Row& one : *rank) add_with_alternates(one, found);
     }
   }
 

@@ -14,6 +14,8 @@
 #include "base/text.h"
 #include "device/device_kind.h"
 #include "device/devices.h"
+#include "device/stated_threads.h"
+#include "solver/modules/library_settings.h"
 #include "solver/registry.h"
 #include "worker/near_cores.h"
 
@@ -22,11 +24,10 @@ extern char** environ;
 namespace attune {
 namespace {
 
-/// Variables that a worker inherits. A name that ends in `_` is a prefix.
-constexpr std::array<std::string_view, 21> kPassedOn = {
-    "PATH",     "LD_LIBRARY_PATH", "HOME",          "LANG",         "LC_ALL",      "XDG_",  "ATTUNE_", "OMP_",
-    "GOMP_",    "OPENBLAS_",       "GOTO_",         "BLIS_",        "ONEDNN_",     "DNNL_", "MKL_",    "KMP_",
-    "LIBXSMM_", "ASAN_OPTIONS",    "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS"};
+/// Variables that a worker inherits, with recorded_settings(). A name that ends in `_` is a prefix.
+constexpr std::array<std::string_view, 11> kPassedOn = {
+    "PATH",    "LD_LIBRARY_PATH", "HOME",          "LANG",         "LC_ALL",      "XDG_",
+    "ATTUNE_", "ASAN_OPTIONS",    "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS"};
 
 bool is_one_of(std::string_view name, std::span<const std::string_view> variables) {
   return std::ranges::any_of(
@@ -35,7 +36,7 @@ bool is_one_of(std::string_view name, std::span<const std::string_view> variable
 
 /// Those of all kinds: what a worker of one device does may depend on another's driver, as a solver's module does.
 bool is_passed_on(std::string_view name) {
-  return is_one_of(name, kPassedOn) ||
+  return is_one_of(name, kPassedOn) || is_one_of(name, recorded_settings()) ||
          std::ranges::any_of(device_kinds(), [&](const DeviceKind& kind) { return is_one_of(name, kind.variables); });
 }
 
@@ -113,6 +114,9 @@ WorkerOptions worker_options(const std::string& device, Strays* strays, const st
     const std::string name(text.substr(0, equals)), value(text.substr(equals + 1));
     options.environment[name] = names_paths(name) ? absolute_paths(value) : value;
   }
+  // The numbers of OpenMP's variables, which it does not see.
+  if (const int64_t threads = stated_threads().threads; threads > 0)
+    options.environment["ATTUNE_THREADS"] = std::to_string(threads);
   place_at_device(options, root);
   return options;
 }

@@ -53,7 +53,8 @@ std::string in_users_words(std::string said, const WorkerOptions& options);
 std::string build_name();
 
 /// Returns the options of this program's worker for a device. Its clean environment holds the variables that locate
-/// libraries and the user's folders, those that the libraries read, and Attune's own. If the device's kind has a
+/// libraries and the user's folders, those that select a library's instructions (recorded_settings()), Attune's own,
+/// and the limit that stated_threads() gives here, as ATTUNE_THREADS. If the device's kind has a
 /// variable for it, the worker sees that device alone, as the first of its kind, and it runs on the cores near a device
 /// on the PCI bus, which the files below `root` name. `device` without a number, `cuda`: a process for no device in
 /// particular.

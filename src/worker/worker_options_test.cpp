@@ -24,8 +24,23 @@ using testing::Not;
 using testing::Pair;
 using namespace std::string_literals;
 
-constexpr const char* kVariables[] = {"OMP_TEST_OF_OPTIONS", "SECRET_OF_OPTIONS", "ATTUNE_HOME", "LD_LIBRARY_PATH",
-                                      "HIDDEN_DRIVER_LOG",   "HIDDEN_HOME",       "HIDDEN_HOMES"};
+constexpr const char* kVariables[] = {"OMP_TEST_OF_OPTIONS",
+                                      "SECRET_OF_OPTIONS",
+                                      "ATTUNE_HOME",
+                                      "LD_LIBRARY_PATH",
+                                      "HIDDEN_DRIVER_LOG",
+                                      "HIDDEN_HOME",
+                                      "HIDDEN_HOMES",
+                                      "OPENBLAS_CORETYPE",
+                                      "OMP_DYNAMIC",
+                                      "GOMP_SPINCOUNT",
+                                      "KMP_BLOCKTIME",
+                                      "OPENBLAS_NUM_THREADS",
+                                      "MKL_CBWR",
+                                      "ONEDNN_DEFAULT_FPMATH_MODE",
+                                      "OMP_THREAD_LIMIT",
+                                      "OMP_NUM_THREADS",
+                                      "ATTUNE_THREADS"};
 
 class OptionsOfWorkers : public testing::Test {
  protected:
@@ -40,12 +55,25 @@ TEST_F(OptionsOfWorkers, StartThisProgramForTheDevice) {
   EXPECT_EQ(options.strays, nullptr);
 }
 
-TEST_F(OptionsOfWorkers, PassOnWhatLibrariesReadAndNothingElse) {
-  ::setenv("OMP_TEST_OF_OPTIONS", "a=b", 1);
-  ::setenv("SECRET_OF_OPTIONS", "1", 1);
+TEST_F(OptionsOfWorkers, PassOnWhatVersionsRecordAndNoOtherSettingOfALibrary) {
+  for (const char* name : {"OPENBLAS_CORETYPE", "OMP_DYNAMIC", "OMP_TEST_OF_OPTIONS", "GOMP_SPINCOUNT", "KMP_BLOCKTIME",
+                           "OPENBLAS_NUM_THREADS", "MKL_CBWR", "ONEDNN_DEFAULT_FPMATH_MODE", "SECRET_OF_OPTIONS"})
+    ::setenv(name, "1", 1);
   const auto environment = worker_options("fake:0", nullptr).environment;
-  EXPECT_THAT(environment, Contains(Pair("OMP_TEST_OF_OPTIONS", "a=b")));
-  EXPECT_THAT(environment, Not(Contains(testing::Key("SECRET_OF_OPTIONS"))));
+  EXPECT_THAT(environment, Contains(Pair("OPENBLAS_CORETYPE", "1")));
+  for (const auto& [name, value] : environment) {
+    for (const char* prefix : {"OMP_", "GOMP_", "KMP_", "MKL_", "ONEDNN_", "OPENBLAS_NUM", "SECRET_"})
+      EXPECT_FALSE(name.starts_with(prefix)) << name;
+  }
+}
+
+TEST_F(OptionsOfWorkers, StateTheThreadsOfOpenMpsVariables) {
+  EXPECT_THAT(worker_options("fake:0", nullptr).environment, Not(Contains(testing::Key("ATTUNE_THREADS"))));
+  ::setenv("OMP_THREAD_LIMIT", "3", 1);
+  EXPECT_THAT(worker_options("fake:0", nullptr).environment, Contains(Pair("ATTUNE_THREADS", "3")));
+  ::setenv("OMP_NUM_THREADS", "2", 1);
+  ::setenv("ATTUNE_THREADS", "5", 1);
+  EXPECT_THAT(worker_options("fake:0", nullptr).environment, Contains(Pair("ATTUNE_THREADS", "2")));
 }
 
 TEST_F(OptionsOfWorkers, MakePathsAbsolute) {

@@ -66,7 +66,6 @@ TABLES = [
 ]
 
 ARGUMENTS = [
-    ("-i shapes.csv", "-o"),
     ("-i nope.csv -o t.csv", "nope.csv"),
     ("-i folder -o t.csv", ("folder", "name a file")),
     ("-i dangling.csv -o t.csv", "link"),

@@ -119,20 +119,6 @@ class CompiledKernels(story.Story):
         candidate, = self.attune(*bench, "--json").json["candidates"]
         self.assertEqual(candidate["status"], "ok")
 
-    def test_a_smaller_team_than_asked_for_still_computes_everything(self):
-        if self.attune("list", "devices", "--json").json[0]["cu_num"] < 2:
-            self.skipTest("one core only")
-        problem = "gemm_a16w16 m=20 n=64 k=1024 dtype=fp32"
-        for config in ("copy=0;k_block=0;kernel=tile_m;order=rows;panel_block=0;prefetch=0;rows=12;split_k=1;threads=2;width=2",
-                       "copy=0;k_block=0;kernel=tile_m;order=rows;panel_block=0;prefetch=0;rows=12;split_k=2;threads=2;width=2",
-                       "kernel=dot;prefetch=0;rows=4;threads=2;unroll=1;width=4"):
-            bench = ("bench", problem, "--solver", "jit_cpu.gemm", "--config", config, "--iters", "3", "--json")
-            result = self.attune(*bench, status=None, env={"OMP_THREAD_LIMIT": "1"})
-            if result.status == 2:
-                continue  # The registers of this processor want other blocks.
-            candidate, = result.json["candidates"]
-            self.assertEqual(candidate["status"], "ok", config)
-
     def test_without_a_compiler_the_other_solvers_go_on(self):
         broken = {"ATTUNE_CC": "/nowhere/cc", "ATTUNE_CACHE": str(self.work / "none")}
         answer = self.attune("bench", "gemm_a16w16 m=1 n=64 k=64 dtype=fp32", "--iters", "3", "--json", env=broken).json

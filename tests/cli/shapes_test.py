@@ -161,7 +161,7 @@ class TuneAModel(ShapesStory):
         self.put("shapes.csv", story.SHAPES)
         for arguments, says in ((("-i", "shapes.csv", "-o", "t.csv"), "give one of -i"),
                                 (("-m", "1", "-n", "1", "-k", "1"), "give one of -i"), (("--bias", "-o", "t.csv"), "--bias"),
-                                (("--trans_b", "0", "-o", "t.csv"), "--trans_b"), ((), "with -o"),
+                                (("--trans_b", "0", "-o", "t.csv"), "--trans_b"),
                                 (("--act", "gelu", "-o", "t.csv"), "--act cannot be combined with --model_dir"),
                                 (("--op", "gemm_a8w8", "-o", "t.csv"), "no products of the family"),
                                 (("--tp", "3", "-o", "t.csv"), "'num_attention_heads'")):

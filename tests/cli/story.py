@@ -76,6 +76,10 @@ class Running:
         if self.process.returncode is None:
             os.kill(self.process.pid, number)
 
+    def errors(self):
+        """What it has written to standard error so far."""
+        return os.pread(self._err.fileno(), 1 << 20, 0).decode("utf-8", "replace")
+
     def has_ended(self):
         return os.waitid(os.P_PID, self.process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
 

@@ -49,7 +49,7 @@ class Threads(story.Story):
         self.assertEqual(self.limits(), [1, 2])
 
     def test_rows_are_for_the_threads_of_either_variable(self):
-        for variable in ("OMP_NUM_THREADS", "ATTUNE_THREADS"):
+        for variable in ("OMP_NUM_THREADS", "OMP_THREAD_LIMIT", "ATTUNE_THREADS"):
             with self.subTest(variable):
                 (self.work / "t.csv").unlink(missing_ok=True)
                 self.attune(*TUNE, env={variable: "1"})

@@ -13,7 +13,9 @@ def check(*arguments):
     return subprocess.run([sys.executable, "-B", ROOT / "tools" / "check_layers", *arguments], capture_output=True, text=True)
 
 
-class CheckLayers(unittest.TestCase):
+class Trees(unittest.TestCase):
+    """Makes small trees."""
+
     def tree(self, files):
         """Makes a tree of {path: included name, or several}; what is included exists."""
         folder = tempfile.TemporaryDirectory()
@@ -34,6 +36,8 @@ class CheckLayers(unittest.TestCase):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
 
+
+class CheckLayers(Trees):
     def refused(self, files, *sentences):
         """The tree is refused with these lines and no other."""
         result = check(self.tree(files))
@@ -167,6 +171,41 @@ class CheckLayers(unittest.TestCase):
         self.refused(files, "src/core: 31 files, tests aside; a folder has at most 30")
         self.refused({f"python/src/a{number}.h": [] for number in range(31)},
                      "python/src: 31 files, tests aside; a folder has at most 30")
+
+
+class TwinTypes(Trees):
+    """A qualified name belongs to one type."""
+
+    def texts(self, files):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        for path, text in files.items():
+            self.put(pathlib.Path(folder.name) / path, text)
+        return check(folder.name)
+
+    def refused_types(self, first, second, *names):
+        result = self.texts({"src/core/a.h": first, "src/store/b.h": second})
+        self.assertEqual([line.split(": ")[2] for line in result.stdout.splitlines()], [f"{name}, defined in src/core/a.h too" for name in names], result.stdout)
+
+    def test_in_two_headers_are_refused_with_their_places(self):
+        result = self.texts({"src/core/a.h": "namespace x {\nstruct Twin {};\n}", "src/store/b.h": "namespace x {\n\nclass Twin final : public Y {\n};\n}"})
+        self.assertEqual((result.stdout, result.returncode),
+                         ("src/store/b.h:3: a second type with this name, rename one: x::Twin, defined in src/core/a.h too\n", 1))
+
+    def test_are_seen_however_they_are_written(self):
+        for second in ("namespace x { enum class T : int { a }; }", "namespace x { union alignas(8) T { int i; }; }", "namespace x {\n#if 1\nstruct T {\n#endif\n};\n}",
+                       "namespace x { template <typename V = int>\nstruct [[nodiscard]] T { V v; }; }", "namespace x { /* } */ const char* s = \"}\"; class T { }; }",
+                       "namespace x { int f() { return 1; } struct T {}; }", "namespace x::y { struct U {}; }\nnamespace x { struct T {}; }"):
+            self.refused_types("namespace x { struct T {}; }", second, "x::T")
+
+    def test_of_other_scopes_are_no_twins(self):
+        for second in ("namespace y { struct T {}; }", "namespace x { struct T; }", "namespace x { namespace { struct T {}; } }", "namespace x { struct U { struct T {}; }; }",
+                       "namespace x { void f() { struct T {}; } }", "// namespace x { struct T {}; }", "namespace x { inline T t() { return T{}; } }"):
+            result = self.texts({"src/core/a.h": "namespace x { struct T {}; }", "src/store/b.h": second})
+            self.assertEqual(result.returncode, 0, result.stdout)
+
+    def test_inside_a_class_are_compared_by_their_whole_name(self):
+        self.refused_types("namespace x { struct A { struct T {}; }; }", "namespace x { struct A { struct T {}; }; }", "x::A", "x::A::T")
 
 
 if __name__ == "__main__":

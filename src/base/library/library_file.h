@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-#include <dlfcn.h>
-
 #include <filesystem>
 #include <string>
 
@@ -17,14 +15,5 @@ std::filesystem::path library_file(const std::string& name);
 /// 64-bit ELF file, and for one of another kind, which the loader refuses with a reason. Reads headers alone: other
 /// damage is not seen.
 std::string flaw_of_library(const std::filesystem::path& file);
-
-/// Flags of dlopen() for a library that keeps to its own libraries. glibc's DEEPBIND prefers those to any other
-/// definition of a name such as cblas_sgemm; sanitizers reject it because it would bypass their malloc, and RTLD_LOCAL
-/// alone is enough there (tests/conformance checks both builds).
-#ifdef ATTUNE_SANITIZED
-inline constexpr int kSeparateLibraryFlags = RTLD_NOW | RTLD_LOCAL;
-#else
-inline constexpr int kSeparateLibraryFlags = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
-#endif
 
 }  // namespace attune

@@ -60,14 +60,12 @@ void choose_shapes(const CiRunOptions& options, const std::filesystem::path& con
 
 /// Everything that can be wrong with the inputs is found here, before anything is written.
 std::vector<FamilyRun> family_runs(const CiRunOptions& options, const std::filesystem::path& config_dir) {
-  const std::vector<std::string> variables = library_variables();
   const ChosenFamilies chosen = choose_families(options.shapes, config_dir);
   const std::vector<std::string> arguments = split_arguments(options.arguments);
   std::vector<FamilyRun> runs;
   for (const ChosenFamily& one : chosen.families) {
     FamilyRun run{one.family, tune_arguments(*one.family, one.shapes, config_dir, arguments)};
     if (!options.journal.empty()) run.tune.journal = options.journal;
-    run.tune.variables = variables;
     static_cast<void>(measuring_device(run));
     check_output(config_dir / one.family->default_file);
     runs.push_back(std::move(run));

@@ -20,7 +20,7 @@ void add_device_flags(CLI::App& command, DeviceChoice& devices, const std::strin
       .add_option(
           "--threads", devices.threads,
           "Number of threads on a host, which is the cu_num of its rows; default: the least of the cores, the CPU "
-          "quota, ATTUNE_THREADS and OMP_NUM_THREADS")
+          "quota, ATTUNE_THREADS, OMP_NUM_THREADS and OMP_THREAD_LIMIT")
       ->check(positive_number_error);
   add_libraries_flag(command);
 }

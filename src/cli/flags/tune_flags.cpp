@@ -52,8 +52,10 @@ void add_output_flags(CLI::App& command, TuneOptions& options) {
                      "YAML results file; default for YAML sizes: tuning_results_<device>_<date>.yaml");
   command.add_option("--profile_file", options.profile_file,
                      "CSV of all candidates: status, time, spread, samples (also -o2)");
-  command.add_option("--config-dir", options.config_dir,
-                     "Folder of the families' tables; without -o the family's file in it is written");
+  command.add_option(
+      "--config-dir", options.config_dir,
+      "Folder of the families' lists and tables: without -i and -o those in it are read and written; default: "
+      "ATTUNE_CONFIG_DIR, else configs, else the working folder");
   command.add_option("--keep", options.keep_dir,
                      "Folder in which to keep the sources and binaries of kernels and the times of all candidates");
   command.add_flag("--sort", options.sort, "Sort the table by the key columns, N before M");
@@ -103,7 +105,7 @@ void add_search_flags(CLI::App& command, TuneOptions& options) {
           "--threads", options.thread_limits,
           "Numbers of threads to tune for on a host, such as 1,2: each gets rows of its own (cu_num), one after "
           "the other; default: those under which captured shapes were called, else the least of the cores, the "
-          "CPU quota, ATTUNE_THREADS and OMP_NUM_THREADS")
+          "CPU quota, ATTUNE_THREADS, OMP_NUM_THREADS and OMP_THREAD_LIMIT")
       ->delimiter(',')
       ->check(positive_number_error);
   command

@@ -3,12 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <optional>
 #include <string>
 
+#include "base/file.h"
 #include "base/machine.h"
 #include "base/text.h"
 
@@ -17,22 +16,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Empty if the file is missing: files of /proc and /sys depend on the kernel's version.
-std::optional<std::string> read_text(const fs::path& path) {
-  std::ifstream file(path);
-  if (!file) return std::nullopt;
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
-
 std::optional<int64_t> read_number(const fs::path& path) {
-  const auto text = read_text(path);
+  const auto text = read_file_if_any(path);
   return text ? parse_int(trim(*text)) : std::nullopt;
 }
 
 /// Folder of this process's cgroup for a controller ("" = v2) and its parents, the process's own first.
 std::vector<fs::path> cgroup_folders(const fs::path& root, std::string_view controller) {
   std::vector<fs::path> folders;
-  const auto text = read_text(root / "proc/self/cgroup");
+  const auto text = read_file_if_any(root / "proc/self/cgroup");
   if (!text) return folders;
   for (const std::string_view line : split(*text, '\n')) {
     const auto fields = split(line, ':');
@@ -59,7 +51,7 @@ std::vector<fs::path> cgroup_folders(const fs::path& root, std::string_view cont
 double cgroup_cores(const fs::path& root) {
   double cores = std::numeric_limits<double>::infinity();
   for (const fs::path& folder : cgroup_folders(root, "")) {
-    const auto text = read_text(folder / "cpu.max");
+    const auto text = read_file_if_any(folder / "cpu.max");
     if (!text) continue;
     const auto fields = split(trim(*text), ' ');
     const auto quota = parse_double(fields[0]), period = fields.size() > 1 ? parse_double(fields[1]) : std::nullopt;
@@ -104,7 +96,7 @@ std::map<int, int64_t> cache_bytes(int core, const fs::path& root) {
     const fs::path folder =
         root / "sys/devices/system/cpu" / ("cpu" + std::to_string(core)) / "cache" / ("index" + std::to_string(index));
     const auto level = read_number(folder / "level");
-    const auto type = read_text(folder / "type"), size = read_text(folder / "size");
+    const auto type = read_file_if_any(folder / "type"), size = read_file_if_any(folder / "size");
     if (!level || !type || !size || trim(*type) == "Instruction") continue;
     std::string_view digits = trim(*size);
     int64_t unit = 1;

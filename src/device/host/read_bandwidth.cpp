@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "device/host/read_bandwidth.h"
 
-#include <sched.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -19,6 +18,7 @@
 #endif
 
 #include "base/error.h"
+#include "base/machine.h"
 
 namespace attune {
 namespace {
@@ -104,13 +104,6 @@ double processor_time_us() {
   return static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_nsec) * 1e-3;
 }
 
-void pin_to(int core) {
-  cpu_set_t mask;
-  CPU_ZERO(&mask);
-  CPU_SET(static_cast<size_t>(core), &mask);
-  sched_setaffinity(0, sizeof mask, &mask);  // if it is refused, the rate is measured anyway
-}
-
 }  // namespace
 
 uint64_t passes_after(uint64_t passes, double took_us) noexcept {
@@ -130,7 +123,7 @@ double measure_read_bandwidth_gbs(uint64_t working_set_bytes, std::span<const in
   std::vector<double> rates_gbs(threads);
   double best_gbs = 0;
   const auto work = [&](uint64_t index) {
-    if (index < cores.size()) pin_to(cores[index]);
+    if (index < cores.size()) bind_thread(0, cores.subspan(index, 1));  // If refused, the rate is measured anyway.
     std::byte* mine = pages.data() + index * share;
     std::memset(mine, 1, share);
     auto begin = Clock::now();

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "dispatch/threads/forked_thread.h"
 #include "dispatch/threads/library_use.h"
+#include "dispatch/threads/pool_order.h"
 
 namespace attune {
 namespace {
@@ -25,6 +26,7 @@ class LibraryPlan final : public Plan {
   const PlanTraits& traits() const noexcept override { return plan_->traits(); }
   void run(const Launch& launch) const override {
     const LibraryUse use;
+    const PoolOrder ordered;
     if (came_through_fork())
       run_with_pools([&] { plan_->run(launch); });
     else

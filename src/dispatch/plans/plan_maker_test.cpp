@@ -186,7 +186,7 @@ TEST(PlanMaker, CandidatesAreListedOnTheThreadsThatTheApplicationAllows) {
     maker.contender(op_of(text).normalise(text, maker.device()), *solvers.find("portable.gemm"));
     return num_threads.load();
   };
-  constexpr const char* kVariables[] = {"ATTUNE_THREADS", "OMP_NUM_THREADS"};
+  constexpr const char* kVariables[] = {"ATTUNE_THREADS", "OMP_NUM_THREADS", "OMP_THREAD_LIMIT"};
   const TestEnvironment none(kVariables);
   const int all = threads_of_a_list(0);
   EXPECT_EQ(all, thread_limit({}));

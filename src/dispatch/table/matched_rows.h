@@ -53,12 +53,25 @@ class RankedRows {
 
 /// Calls `visit` with the rows that match a lookup, in the order in which they are tried, until it returns true;
 /// returns whether it did. This is the rule of every lookup: exact rows, then padded ones, then predicted ones with a
-/// bound of at most `max_regret`. `m`, `n`: sizes of the problem. `group_keys`: its group keys in each layout of its
-/// weights, at most kLayouts. Rows of one step are visited fastest first, predictions of several layouts with the
-/// smallest bound first. Allocates nothing.
+/// bound of at most `max_regret`; each row is followed by its alternates. `m`, `n`: sizes of the problem. `group_keys`:
+/// its group keys in each layout of its weights, at most kLayouts. Rows of one step are visited fastest first,
+/// predictions of several layouts with the smallest bound first. Allocates nothing.
 template <size_t kLayouts, typename Visit>
 bool visit_rows(const RowIndex& rows, int64_t m, int64_t n, bool pads_m, std::span<const GroupKey> group_keys,
                 double max_regret, const Visit& visit) {
+  const auto visit_alternates = [&](MatchedRow met) {
+    const RowIndex::Row& first = rows.row(met.number);
+    const float regret = met.regret;
+    while ((met.number = rows.alternate(met.number)) != 0) {
+      if (met.match == Match::predicted) {
+        met.regret = (1 + regret) * rows.row(met.number).us / first.us - 1;
+        if (met.regret > static_cast<float>(max_regret)) continue;
+      }
+      if (visit(met)) return true;
+    }
+    return false;
+  };
+  const auto visit_all = [&](const MatchedRow& met) { return visit(met) || visit_alternates(met); };
   // Loops over one group key are unrolled.
   const std::span<const GroupKey, kLayouts == 1 ? 1 : std::dynamic_extent> groups(group_keys);
   RankedRows<kLayouts> found;
@@ -76,12 +89,12 @@ bool visit_rows(const RowIndex& rows, int64_t m, int64_t n, bool pads_m, std::sp
       if (number == 0) continue;
       const MatchedRow met{step.match, number, 0, static_cast<uint8_t>(i)};
       if constexpr (kLayouts == 1) {
-        if (visit(met)) return true;  // A single row needs no order, and its time would cost a cache miss.
+        if (visit_all(met)) return true;  // A single row needs no order, and its time would cost a cache miss.
       } else {
         found.add({met, 0, rows.row(number).us});
       }
     }
-    if (kLayouts > 1 && found.visit(visit)) return true;
+    if (kLayouts > 1 && found.visit(visit_all)) return true;
   }
   for (size_t i = 0; i < groups.size(); ++i) {
     // The first choice of each layout comes before any second choice: its row is nearer, regardless of the bounds.
@@ -89,13 +102,13 @@ bool visit_rows(const RowIndex& rows, int64_t m, int64_t n, bool pads_m, std::sp
     for (const auto& one : rows.predict(groups[i], m, max_regret)) {
       const MatchedRow met{Match::predicted, one.number, one.regret, static_cast<uint8_t>(i)};
       if constexpr (kLayouts == 1) {
-        if (visit(met)) return true;
+        if (visit_all(met)) return true;
       } else {
         found.add({met, rank++, one.regret});
       }
     }
   }
-  return kLayouts > 1 && found.visit(visit);
+  return kLayouts > 1 && found.visit(visit_all);
 }
 
 }  // namespace attune

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "base/error.h"
@@ -96,21 +97,45 @@ class RowIndexBuilder {
     }
     std::vector<InGroup>().swap(in_groups_);
     index_.groups_ = RowsByM(std::move(members));
+    order_alternates();
     index_.names_.shrink_to_fit();
     index_.name_ends_.shrink_to_fit();
   }
 
  private:
+  static auto order_of(const ProblemKey& key) noexcept { return std::pair(key.high, key.low); }
+
+  /// Sorts the alternates; one whose kernel the rows before it name already cannot help.
+  void order_alternates() {
+    std::vector<RowIndex::Row>& all = index_.alternates_;
+    std::sort(all.begin(), all.end(), [&](const RowIndex::Row& a, const RowIndex::Row& b) {
+      return std::tuple(order_of(a.key), rank_of(a), a.line) < std::tuple(order_of(b.key), rank_of(b), b.line);
+    });
+    size_t kept = 0, first = 0;  // `first`: of this key's.
+    for (const RowIndex::Row& row : all) {
+      if (kept == 0 || !(all[kept - 1].key == row.key)) first = kept;
+      const auto names_it = [&](const RowIndex::Row& other) { return other.name == row.name; };
+      const auto begin = all.begin() + static_cast<ptrdiff_t>(first), end = all.begin() + static_cast<ptrdiff_t>(kept);
+      if (names_it(index_.slots_[index_.slot_of(row.key)]) || std::any_of(begin, end, names_it)) continue;
+      all[kept++] = row;
+    }
+    all.resize(kept);
+    all.shrink_to_fit();
+  }
+
   template <typename Open>
   void add_file(uint16_t file, const Open& open) {
     const std::string path = index_.files_[file].file.string();
+    if (const std::string& why = index_.files_[file].why_skipped; !why.empty()) {
+      index_.notices_.push_back(why);
+      return;
+    }
     try {
       CsvScan scan = open();
       begin_file(scan);
       while (scan.next()) add_row(scan, file);
     } catch (const Error& error) {
-      const std::string& missing = index_.files_[file].why_missing;
-      index_.notices_.push_back(missing.empty() ? fmt::format("a table is skipped: {}", error.what()) : missing);
+      index_.notices_.push_back(fmt::format("a table is skipped: {}", error.what()));
     }
     say(path, repeated_, "with the key of another row", "the lowest time wins");
     say(path, mixed_, "with another kernel than the first row of their weight", "not used, results would depend on M");
@@ -320,12 +345,14 @@ class RowIndexBuilder {
       ++index_.num_rows_;
       if (codes_.pads_m() && row.m > 0 && row.m <= kMaxExtent)
         in_groups_.push_back({RowsByM::print_of(group), row.key, static_cast<uint32_t>(row.m)});
-    } else {
-      if (there.file == file && there.require == row.require) repeated_.note(scan.line());
-      if (!(rank_of(row) < rank_of(there))) return;
+      row.name = name_of(kernel);
+      there = row;
+      return;
     }
+    if (there.file == file && there.require == row.require) repeated_.note(scan.line());
     row.name = name_of(kernel);
-    there = row;
+    if (rank_of(row) < rank_of(there)) std::swap(row, there);
+    index_.alternates_.push_back(row);
   }
 
   /// Null: it is not banned. Most rows follow one of the same kernel.
@@ -405,6 +432,18 @@ void RowIndex::grow() {
   }
 }
 
+uint32_t RowIndex::alternate(uint32_t number) const noexcept {
+  const ProblemKey& key = row(number).key;
+  const auto order_of = [](const ProblemKey& one) { return std::pair(one.high, one.low); };
+  const auto next = number > slots_.size() ? alternates_.begin() + static_cast<ptrdiff_t>(number - slots_.size())
+                                           : std::lower_bound(alternates_.begin(), alternates_.end(), key,
+                                                              [&](const Row& one, const ProblemKey& wanted) {
+                                                                return order_of(one.key) < order_of(wanted);
+                                                              });
+  if (next == alternates_.end() || !(next->key == key)) return 0;
+  return static_cast<uint32_t>(slots_.size() + 1 + static_cast<size_t>(next - alternates_.begin()));
+}
+
 Predictions RowIndex::predict(const GroupKey& group, int64_t m, double max_regret) const noexcept {
   Predictions found;
   if (m < 1 || max_regret <= 0) return found;
@@ -427,8 +466,8 @@ std::string RowIndex::where(const Row& row) const {
 }
 
 uint64_t RowIndex::num_bytes() const noexcept {
-  return groups_.num_bytes() + slots_.capacity() * sizeof(Row) + prints_.capacity() * sizeof(uint64_t) +
-         names_.capacity() + name_ends_.capacity() * sizeof(uint32_t);
+  return groups_.num_bytes() + (slots_.capacity() + alternates_.capacity()) * sizeof(Row) +
+         prints_.capacity() * sizeof(uint64_t) + names_.capacity() + name_ends_.capacity() * sizeof(uint32_t);
 }
 
 }  // namespace attune

@@ -22,13 +22,13 @@
 namespace attune {
 
 /// The rows of one family's tables that serve one device under one requirement, indexed by key: the run-time form of a
-/// Table. Among rows with the same key and layout, the one of the lowest RowRank wins. Rows of other devices or models,
-/// that do not state what is required, whose kernel is banned, or with a `_tag` are skipped (row_statuses() says it of
-/// a Table, for people; testing's SlowLookup is compared with both). Rows of this device that no call can be served
-/// with are counted in notices(): malformed ones and those without a usable time, which are skipped, and those whose
-/// key this build does not compute or whose kernel reads weights in another layout than the row names; banned ones are
-/// kept apart. Immutable, hence thread-safe. Building takes about 1 µs per row, memory at most 170 bytes per row plus
-/// the kernels' names.
+/// Table. Among rows with the same key and layout, the one of the lowest RowRank wins; the others are its alternates,
+/// for the case that its kernel cannot run here. Rows of other devices or models, that do not state what is required,
+/// whose kernel is banned, or with a `_tag` are skipped (row_statuses() says it of a Table, for people; testing's
+/// SlowLookup is compared with both). Rows of this device that no call can be served with are counted in notices():
+/// malformed ones and those without a usable time, which are skipped, and those whose key this build does not compute
+/// or whose kernel reads weights in another layout than the row names; banned ones are kept apart. Immutable, hence
+/// thread-safe. Building takes about 1 µs per row, memory at most 170 bytes per row plus the kernels' names.
 class RowIndex {
  public:
   static constexpr size_t kMaxLayouts = 64;  ///< Maximum number of named layouts; our own tables have fewer.
@@ -56,6 +56,9 @@ class RowIndex {
     const size_t slot = slot_of(key);
     return prints_[slot] == 0 ? 0 : static_cast<uint32_t>(slot + 1);
   }
+  /// Returns the row of the same key and layout that serves if this one cannot: the next by RowRank that names another
+  /// kernel; 0: none. O(log n) of such rows.
+  uint32_t alternate(uint32_t number) const noexcept;
   /// Prefetches for a find() of the key that follows soon.
   void prefetch(const ProblemKey& key) const noexcept { __builtin_prefetch(&prints_[key.low & (prints_.size() - 1)]); }
   /// Prefetches for a predict() that follows soon.
@@ -71,8 +74,10 @@ class RowIndex {
   const PaddingLadder& padding() const noexcept { return padding_; }
   /// Other numbers of units that rows of this device's model are for.
   const std::set<int64_t>& other_units() const noexcept { return other_units_; }
-  /// Requires: `number` came from find() and is not 0.
-  const Row& row(uint32_t number) const noexcept { return slots_[number - 1]; }
+  /// Requires: `number` came from a function of this index and is not 0.
+  const Row& row(uint32_t number) const noexcept {
+    return number <= slots_.size() ? slots_[number - 1] : alternates_[number - 1 - slots_.size()];
+  }
   std::string_view kernel_name(const Row& row) const noexcept {
     return std::string_view(names_).substr(name_ends_[row.name], name_ends_[row.name + 1] - name_ends_[row.name]);
   }
@@ -103,6 +108,7 @@ class RowIndex {
   // key, and 0 for a free slot.
   std::vector<uint64_t, HugePages<uint64_t>> prints_;
   std::vector<Row, HugePages<Row>> slots_;
+  std::vector<Row> alternates_;  ///< Sorted by key, then by RowRank. Numbered behind the slots.
   PaddingLadder padding_;
   size_t num_rows_ = 0;
   RowsByM groups_;

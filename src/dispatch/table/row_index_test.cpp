@@ -76,6 +76,27 @@ TEST_F(RowIndexTest, OfTimesThatItCannotTellApartTheFirstRowWins) {
   EXPECT_EQ(kernel(made, "gemm_a16w16 m=1 n=2 k=3 dtype=fp32"), "first");
 }
 
+TEST_F(RowIndexTest, TheOtherRowsOfAKeyFollowByRankEachKernelOnce) {
+  const auto made = index({kIndexHeader + std::string("x86-64-v4,2,1,2,3,fp32,9,slow\n"
+                                                      "x86-64-v4,2,1,2,3,fp32,8,fast\n"
+                                                      "x86-64-v4,2,1,2,3,fp32,8.5,fast\n"
+                                                      "x86-64-v4,2,7,2,3,fp32,1,alone\n"),
+                           kIndexHeader + std::string("x86-64-v4,2,1,2,3,fp32,1,later file\n"
+                                                      "x86-64-v4,2,1,2,3,fp32,1,slow\n")});
+  const auto kernels = [&](int m) {
+    std::vector<std::string_view> names;
+    const auto key = codes_.hash(codes_.key(Problem::parse(fmt::format("gemm_a16w16 m={} n=2 k=3 dtype=fp32", m))));
+    for (uint32_t row = made.find(key); row != 0; row = made.alternate(row)) {
+      names.push_back(made.kernel_name(made.row(row)));
+      EXPECT_EQ(made.row(row).m, m);
+    }
+    return names;
+  };
+  EXPECT_THAT(kernels(1), ElementsAre("fast", "slow", "later file"));
+  EXPECT_THAT(kernels(7), ElementsAre("alone"));
+  EXPECT_EQ(made.num_rows(), 2u);
+}
+
 TEST_F(RowIndexTest, LeavesOutWhatDoesNotServeThisDevice) {
   const auto made =
       index({"gfx,cu_num,M,N,K,us,kernelName,device,_tag\n"
@@ -337,7 +358,7 @@ Table some_table(const FamilySpec& family, Random& random) {
         value = key.kind == ColumnKind::dtype ? "bf16" : key.kind == ColumnKind::text ? "word" : "0";
       text += "," + value;
     }
-    text += fmt::format(",{},a kernel\n", 1 + random.below(100));
+    text += fmt::format(",{},kernel {}\n", 1 + random.below(100), random.below(3));
   }
   return Table::of({CsvDocument::parse(text, "table.csv")}, &family);
 }

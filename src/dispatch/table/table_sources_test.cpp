@@ -63,7 +63,60 @@ TEST_F(TableSourcesTest, AWrongValueOfStrictIsSaidWhereItCouldMatter) {
   ::unsetenv(kNamed);
   set("AITER_CONFIG_GEMM_BF16", path("mine.csv"));
   EXPECT_TRUE(sources().strict) << "the older name replaces all others";
-  EXPECT_THAT(sources().notices, IsEmpty());
+}
+
+TEST_F(TableSourcesTest, TheOtherTablesStayInUseWhereNoNamedOneIsATable) {
+  folder_.put("bf16_untuned_gemm.csv", "M,N,K\n1,2,3\n");
+  set("AITER_CONFIG_GEMM_BF16", path("mine.csv"));
+  EXPECT_EQ(sources().files.size(), 1u) << "a header alone is a table";
+  EXPECT_THAT(sources().why_none_serves, IsEmpty());
+  set("AITER_CONFIG_GEMM_BF16", path("bf16_untuned_gemm.csv"));
+  const TableSources found = sources();
+  ASSERT_EQ(found.files.size(), 2u);
+  EXPECT_THAT(found.files[0].why_skipped,
+              AllOf(HasSubstr("AITER_CONFIG_GEMM_BF16 names a list of shapes"), HasSubstr("stay in use")));
+  EXPECT_EQ(found.files[1].origin, Origin::standard);
+  EXPECT_THAT(found.notices, IsEmpty()) << "one line says it";
+  set("AITER_CONFIG_GEMM_BF16", path("bf16_untuned_gemm.csv") + ":" + path("mine.csv"));
+  EXPECT_EQ(sources().files.size(), 2u) << "one of the named serves";
+  EXPECT_EQ(sources().files.back().origin, Origin::variable);
+}
+
+TEST_F(TableSourcesTest, ANamedTableOfOtherDevicesReplacesNone) {
+  folder_.put("other.csv", "gfx,cu_num,M,N,K,us,kernelName\ngfx942,80,1,2,3,1,a.b@1:x=1\n");
+  set("AITER_CONFIG_GEMM_BF16", path("other.csv"));
+  const DeviceInfo here = {.id = "fake:0", .kind = "fake", .gfx = "fake", .num_units = 4};
+  const TableSources found = table_sources(family(), &here);
+  EXPECT_EQ(found.files.size(), 2u);
+  EXPECT_THAT(found.notices,
+              ElementsAre(AllOf(HasSubstr("no table with a row that can serve"), HasSubstr("stay in use"))));
+  DeviceInfo theirs = here;
+  theirs.gfx = "gfx942";
+  theirs.num_units = 80;
+  EXPECT_EQ(table_sources(family(), &theirs).files.size(), 1u);
+  set(kStrict, "1");
+  EXPECT_THAT(table_sources(family(), &here).error, HasSubstr("no table with a row that can serve"));
+  EXPECT_THAT(table_sources(family(), &theirs).error, IsEmpty());
+}
+
+TEST_F(TableSourcesTest, StrictMakesAnErrorOfANamedFileThatIsNoTable) {
+  set(kNamed, path("mine.csv") + ":" + path("gone.csv"));
+  EXPECT_THAT(sources().error, IsEmpty());
+  set(kStrict, "1");
+  EXPECT_THAT(sources().error, AllOf(HasSubstr(kNamed), HasSubstr("does not exist"), HasSubstr("gone.csv")));
+}
+
+TEST_F(TableSourcesTest, VariablesThatAreNotReadAreSaid) {
+  EXPECT_THAT(table_variable_notices(), IsEmpty());
+  set("ATTUNE_CONFIG_DIR", "~/configs");
+  const TestEnvironment misspelt("AITER_CONFIG_GEMM_BF61", "x.csv"), lower("attune_config_gemm_bf16", "x.csv");
+  set(kNamed, path("mine.csv"));
+  set("AITER_CONFIG_GEMM_BF16", path("other.csv"));
+  EXPECT_THAT(
+      table_variable_notices(),
+      ElementsAre(AllOf(HasSubstr("ATTUNE_CONFIG_DIR"), HasSubstr("'~/configs'"), HasSubstr("a shell replaces")),
+                  HasSubstr("name different tables, the first is used"),
+                  HasSubstr("AITER_CONFIG_GEMM_BF61 is not read"), HasSubstr("attune_config_gemm_bf16 is not read")));
 }
 
 TEST_F(TableSourcesTest, AMissingTableIsSaidOnceWithTheVariableThatNamesIt) {
@@ -75,7 +128,7 @@ TEST_F(TableSourcesTest, AMissingTableIsSaidOnceWithTheVariableThatNamesIt) {
   const RowIndex index(codes, found.files, {});
   EXPECT_THAT(index.notices(), ElementsAre(AllOf(HasSubstr(kNamed), HasSubstr("names a table that does not exist"),
                                                  HasSubstr("gone.csv")),
-                                           AllOf(HasSubstr("a table is skipped"), HasSubstr("wrong.csv"))));
+                                           AllOf(HasSubstr(kNamed), HasSubstr("wrong.csv"))));
 }
 
 TEST_F(TableSourcesTest, ATableThatNoVariableNamedIsSaidByItsReader) {

@@ -31,7 +31,9 @@ BackgroundThread::BackgroundThread(std::function<void()> work) : process_(::getp
 }
 
 BackgroundThread::~BackgroundThread() {
-  if (is_of_this_process()) {
+  if (is_of_this_process() && thread_->get_id() == std::this_thread::get_id()) {
+    thread_->detach();  // It ends the process, as its last thread.
+  } else if (is_of_this_process()) {
     thread_->join();
   } else {
     // The parent's thread can be neither joined nor detached.

@@ -6,7 +6,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
+#include <new>
 #include <thread>
 
 namespace attune {
@@ -40,18 +42,37 @@ void forget_readers() noexcept {
   register_for_fences();
 }
 
+/// Records for threads that begin to read while memory is exhausted.
+constexpr size_t kReserve = 64;
+std::array<Reader, kReserve> reserve;
+std::atomic<size_t> num_reserve_used{0};
+
+/// Returns a record that is on no list; null: memory is exhausted, and so is the reserve.
+Reader* new_reader() noexcept {
+  if (auto* const made = new (std::nothrow) Reader) return made;
+  size_t used = num_reserve_used.load(std::memory_order_relaxed);
+  while (used < kReserve) {
+    if (num_reserve_used.compare_exchange_weak(used, used + 1, std::memory_order_relaxed)) return &reserve[used];
+  }
+  return nullptr;
+}
+
 Reader& take_reader() noexcept {
-  for (Reader* one = readers.load(std::memory_order_acquire); one != nullptr; one = one->next) {
-    bool free = false;
-    if (one->taken.compare_exchange_strong(free, true, std::memory_order_acquire)) return *one;
+  for (;;) {
+    for (Reader* one = readers.load(std::memory_order_acquire); one != nullptr; one = one->next) {
+      bool free = false;
+      if (one->taken.compare_exchange_strong(free, true, std::memory_order_acquire)) return *one;
+    }
+    // Never freed, because a walk over all readers takes no lock.
+    if (Reader* const fresh = new_reader()) {
+      fresh->taken.store(true, std::memory_order_relaxed);
+      fresh->next = readers.load(std::memory_order_relaxed);
+      while (!readers.compare_exchange_weak(fresh->next, fresh, std::memory_order_release, std::memory_order_relaxed)) {
+      }
+      return *fresh;
+    }
+    std::this_thread::yield();  // Until another thread ends or frees memory.
   }
-  // Never freed, because a walk over all readers takes no lock. A thread's first lookup cannot continue without it.
-  auto* fresh = new Reader;  // NOLINT(bugprone-unhandled-exception-at-new)
-  fresh->taken.store(true, std::memory_order_relaxed);
-  fresh->next = readers.load(std::memory_order_relaxed);
-  while (!readers.compare_exchange_weak(fresh->next, fresh, std::memory_order_release, std::memory_order_relaxed)) {
-  }
-  return *fresh;
 }
 
 /// Returns the record when the thread ends.

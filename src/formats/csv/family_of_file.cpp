@@ -131,6 +131,20 @@ std::string nearest_family(const CsvDocument& document) {
 
 }  // namespace
 
+const FamilySpec* better_family(const FamilySpec& family, const CsvDocument& document) {
+  const bool fits = missing_columns(family, document).empty() && key_is_understood(family, document);
+  size_t max_known = fits ? num_known_columns(family, document) : 0;
+  const FamilySpec* best = nullptr;
+  for (const FamilySpec* other : serving(document)) {
+    const size_t known = num_known_columns(*other, document);
+    if (known <= max_known || !key_is_understood(*other, document)) continue;
+    max_known = known;
+    best = other;
+  }
+  if (best == nullptr) checked_family(family, document);
+  return best == &family ? nullptr : best;
+}
+
 const FamilySpec* family_of_name(std::string_view file_name) {
   std::vector<const FamilySpec*> all;
   for (const FamilySpec& family : families()) all.push_back(&family);

@@ -20,6 +20,11 @@ struct FamilyOfFile {
 /// no family or several fit.
 FamilyOfFile family_of_file(const CsvDocument& document, std::string_view op = {});
 
+/// Returns a family whose columns fit a file better than those of `family`: each column before the results is one of
+/// its key, and it knows more of the columns. Null if there is none. Throws invalid_input if the file lacks columns of
+/// the key and no family fits better.
+const FamilySpec* better_family(const FamilySpec& family, const CsvDocument& document);
+
 /// Finds the family by its stem in a file's name, without reading the file, which need not exist yet. Null if no stem
 /// matches, or two of the same length.
 const FamilySpec* family_of_name(std::string_view file_name);

@@ -123,7 +123,7 @@ class EntryReader {
     entry.line = raw_.line;
     const auto m = extent("M"), n = extent("N"), k = extent("K");
     const bool trans_a = !row_major("rowMajorA", true), trans_b = !row_major("rowMajorB", false);
-    const auto in = dtype("dtype", options_.dtype).value_or(DType::bf16);
+    const auto in = dtype("dtype", options_.dtype).value_or(TuneGemmOptions::kDefaultType);
     const auto out = dtype("outdtype", options_.outdtype).value_or(in);
     std::vector<std::pair<std::string, std::string>> attributes = {{"m", m},
                                                                    {"n", n},
@@ -441,8 +441,8 @@ TuneGemmFile parse_tune_gemm(std::string_view content, const std::string& name, 
     if (!done.tflops) done.tflops = from_comment(lines[last_line - 1], "TFLOPS:");
   }
   if (num_default > 0)
-    file.notices.push_back(fmt::format("{}: using bf16 for {} without a dtype; choose another with --indtype", name,
-                                       counted(num_default, "size")));
+    file.notices.push_back(fmt::format("{}: using {} for {} without a dtype; choose another with --dtype", name,
+                                       attune::name(TuneGemmOptions::kDefaultType), counted(num_default, "size")));
   return file;
 }
 

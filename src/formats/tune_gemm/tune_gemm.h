@@ -19,7 +19,9 @@ namespace attune {
 
 struct TuneGemmOptions {
   std::string op = "gemm_a16w16";  ///< Op of the sizes in the files; there is no other yet.
-  /// Override the file's types; bf16 if neither gives one. outdtype defaults to dtype.
+  /// Where no type is given: that of the script whose files these are (triton, tune_gemm.py).
+  static constexpr DType kDefaultType = DType::fp16;
+  /// Override the file's types; kDefaultType if neither gives one. outdtype defaults to dtype.
   std::optional<DType> dtype, outdtype;
   std::optional<bool> bias;
 };

@@ -36,10 +36,10 @@ class TuneGemm : public testing::Test {
 
 TEST_F(TuneGemm, RowMajorAAndColumnMajorBIsThePlainLayout) {
   EXPECT_EQ(key("- {'M': 1, 'N': 2, 'K': 3, 'rowMajorA': 'T', 'rowMajorB': 'N'}\n"),
-            "gemm_a16w16 m=1 n=2 k=3 dtype=bf16 outdtype=bf16 bias=0");
-  EXPECT_EQ(key("- {'M': 1, 'N': 2, 'K': 3}\n"), "gemm_a16w16 m=1 n=2 k=3 dtype=bf16 outdtype=bf16 bias=0");
+            "gemm_a16w16 m=1 n=2 k=3 dtype=fp16 outdtype=fp16 bias=0");
+  EXPECT_EQ(key("- {'M': 1, 'N': 2, 'K': 3}\n"), "gemm_a16w16 m=1 n=2 k=3 dtype=fp16 outdtype=fp16 bias=0");
   EXPECT_EQ(key("- {'M': 1, 'N': 2, 'K': 3, 'rowMajorA': 'N', 'rowMajorB': 'T'}\n"),
-            "gemm_a16w16 m=1 n=2 k=3 dtype=bf16 outdtype=bf16 bias=0 trans_a=1 trans_b=0");
+            "gemm_a16w16 m=1 n=2 k=3 dtype=fp16 outdtype=fp16 bias=0 trans_a=1 trans_b=0");
 }
 
 TEST_F(TuneGemm, BlockStyleIsReadToo) { EXPECT_THAT(key("- M: 1\n  N: 2\n  K: 3\n"), HasSubstr("m=1 n=2 k=3")); }
@@ -64,7 +64,7 @@ TEST_F(TuneGemm, OptionsWinOverTheFileAndADefaultIsSaid) {
   EXPECT_THAT(key(sizes), HasSubstr("dtype=fp32 outdtype=fp32"));
   EXPECT_THAT(key(sizes, {.dtype = DType::fp16, .bias = true}), HasSubstr("dtype=fp16 outdtype=fp16 bias=1"));
   EXPECT_THAT(read("- {'M': 1, 'N': 2, 'K': 3}\n").notices,
-              testing::ElementsAre(HasSubstr("using bf16 for 1 size without a dtype")));
+              testing::ElementsAre(HasSubstr("using fp16 for 1 size without a dtype")));
   EXPECT_THAT(read(sizes).notices, IsEmpty());
 }
 
@@ -131,7 +131,7 @@ TEST_F(TuneGemm, AnEpilogueIsWrittenUnderItsAttributesOffTheDefaultAndReadBack) 
 
 TuneGemmEntry result(const std::string& sizes, std::string candidate, std::string device = "here/2") {
   TuneGemmEntry entry;
-  entry.problem = Problem::parse("gemm_a16w16 " + sizes + " dtype=bf16 outdtype=bf16 bias=0");
+  entry.problem = Problem::parse("gemm_a16w16 " + sizes + " dtype=fp16 outdtype=fp16 bias=0");
   entry.candidate = std::move(candidate);
   entry.device = std::move(device);
   entry.us = 2;
@@ -193,7 +193,7 @@ TEST_F(TuneGemmPublication, ReplacesTheResultOfTheSameProblemAndDeviceInPlace) {
 TEST_F(TuneGemmPublication, TellsProblemsApartByAllThatTheFileSays) {
   const auto first = published("", {result("m=1 n=2 k=3", "a@1:")});
   auto half = result("m=1 n=2 k=3", "b@1:"), transposed = half, wide = half, biased = half;
-  half.problem = half.problem.with("dtype", "fp16");
+  half.problem = half.problem.with("dtype", "bf16").with("outdtype", "bf16");
   transposed.problem = Problem::parse(half.problem.key() + " trans_b=0");
   wide.problem = wide.problem.with("outdtype", "fp32");
   biased.problem = biased.problem.with("bias", "1");

@@ -150,7 +150,7 @@ std::vector<bool> stale_shapes(const FamilyRun& run, const fs::path& config_dir,
   return stale;
 }
 
-std::vector<Finding> validate_tables(const FamilySpec& family, const fs::path& config_dir) {
+std::vector<TableFinding> validate_tables(const FamilySpec& family, const fs::path& config_dir) {
   const RuntimeTables read = readable_tables(family, config_dir);
   if (!read.table) return {};
   const auto documents = read.table->documents();
@@ -158,8 +158,8 @@ std::vector<Finding> validate_tables(const FamilySpec& family, const fs::path& c
   std::vector<std::string> notices;
   const TableRules rules{known_limits({}), &registry(), {}, bans_of_user(notices)};
   for (const std::string& notice : notices) print_line(stdout, "note: " + notice);
-  std::vector<Finding> findings = validate(table, rules);
-  for (const Finding& finding : findings) {
+  std::vector<TableFinding> findings = validate(table, rules);
+  for (const TableFinding& finding : findings) {
     print_line(stdout, fmt::format("{}: {}: {}", finding.place(), title(finding.kind), finding.detail));
     if (finding.kind == FindingKind::unreadable)
       fail(ErrorCode::invalid_input, "{}: {}", finding.place(), finding.detail);

@@ -30,7 +30,7 @@ struct FamilyRun {
 
 /// Returns the findings of `attune ci validate` in the family's tables of a configuration folder. Throws invalid_input
 /// for a table, or a row of it, that cannot be read.
-std::vector<Finding> validate_tables(const FamilySpec& family, const std::filesystem::path& config_dir);
+std::vector<TableFinding> validate_tables(const FamilySpec& family, const std::filesystem::path& config_dir);
 
 /// Times each shape as the tables serve it, for the record: an object with the `device`, its
 /// `fingerprint`, and `shapes` (times_json()).

@@ -9,7 +9,7 @@ namespace {
 TableSources sources_in(const FamilySpec& family, const std::filesystem::path& config_dir) {
   TablePlaces places;
   places.configs = config_dir;
-  return table_sources(family, places);
+  return table_sources(family, places, nullptr);  // No variable names tables here.
 }
 
 }  // namespace

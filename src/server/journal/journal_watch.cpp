@@ -94,7 +94,7 @@ std::optional<RunRow> JournalWatch::run(int64_t number) const {
   return found == nullptr ? std::nullopt : std::optional(*found);
 }
 
-std::vector<Death> JournalWatch::deaths(int64_t before, size_t limit) const {
+std::vector<QuarantineVerdict> JournalWatch::deaths(int64_t before, size_t limit) const {
   const Lock lock(mutex_);
   return quarantine_.newest(before, limit);
 }

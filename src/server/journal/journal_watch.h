@@ -51,7 +51,7 @@ class JournalWatch {
   std::vector<RunRow> runs(int64_t before, size_t limit) const;
   std::optional<RunRow> run(int64_t number) const;
   /// As QuarantineIndex::newest() and made().
-  std::vector<Death> deaths(int64_t before, size_t limit) const;
+  std::vector<QuarantineVerdict> deaths(int64_t before, size_t limit) const;
   std::optional<std::pair<BanChange, Stamp>> made(const Ban& ban) const;
   std::vector<Metric> metrics() const;
   /// Waits until there is an entry with a larger id, the journal is another one than `generation`, or the time is over.

@@ -25,7 +25,7 @@ std::string verdict_key(const EntryHeading& heading) {
 
 void QuarantineIndex::put(const EntryHeading& heading) {
   deaths_.emplace(heading.stamp.id,
-                  Death{heading.stamp, heading.problem, heading.device, heading.candidate, heading.status});
+                  QuarantineVerdict{heading.stamp, heading.problem, heading.device, heading.candidate, heading.status});
   places_.emplace(Place{heading.device, heading.candidate, heading.problem}, heading.stamp.id);
 }
 
@@ -46,7 +46,7 @@ void QuarantineIndex::add_newest(const EntryHeading& heading) {
     if (place != places_.end()) erase(place);
     if (is_death(heading)) put(heading);
     if (deaths_.size() > max_deaths_) {
-      const Death& oldest = deaths_.begin()->second;
+      const QuarantineVerdict& oldest = deaths_.begin()->second;
       erase(places_.find({oldest.device, oldest.candidate, oldest.problem}));
     }
   } else {
@@ -73,8 +73,8 @@ void QuarantineIndex::add(const BanChange& change, const Stamp& stamp) {
   if (newest.second.id <= stamp.id) newest = {change, stamp};
 }
 
-std::vector<Death> QuarantineIndex::newest(int64_t before, size_t limit) const {
-  std::vector<Death> found;
+std::vector<QuarantineVerdict> QuarantineIndex::newest(int64_t before, size_t limit) const {
+  std::vector<QuarantineVerdict> found;
   auto at = before == 0 ? deaths_.end() : deaths_.lower_bound(before);
   while (at != deaths_.begin() && found.size() < limit) found.push_back((--at)->second);
   return found;

@@ -14,7 +14,7 @@
 namespace attune {
 
 /// A verdict that puts a candidate into quarantine.
-struct Death {
+struct QuarantineVerdict {
   Stamp stamp;
   std::string problem, device, candidate;  ///< Keys and the candidate's name.
   std::string status;
@@ -41,7 +41,7 @@ class QuarantineIndex {
   void add(const BanChange& change, const Stamp& stamp);
 
   /// The newest death of each candidate, device and problem, newest first. `before`: only smaller ids; 0: all.
-  std::vector<Death> newest(int64_t before, size_t limit) const;
+  std::vector<QuarantineVerdict> newest(int64_t before, size_t limit) const;
   /// The newest entry that made this ban; nothing if there is none.
   std::optional<std::pair<BanChange, Stamp>> made(const Ban& ban) const;
 
@@ -52,9 +52,9 @@ class QuarantineIndex {
   void erase(std::map<Place, int64_t>::iterator place);
 
   size_t max_deaths_;
-  std::map<int64_t, Death> deaths_;  ///< By id.
-  std::map<Place, int64_t> places_;  ///< Of deaths_.
-  SeenKeys seen_;                    ///< What newer entries say something of: older ones are superseded.
+  std::map<int64_t, QuarantineVerdict> deaths_;  ///< By id.
+  std::map<Place, int64_t> places_;              ///< Of deaths_.
+  SeenKeys seen_;                                ///< What newer entries say something of: older ones are superseded.
   bool has_oldest_ = false;
   std::map<Place, std::pair<BanChange, Stamp>> bans_;
 };

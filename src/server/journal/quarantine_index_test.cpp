@@ -34,7 +34,7 @@ void read(QuarantineIndex& index, const std::vector<EntryHeading>& entries, size
 }
 std::vector<int64_t> ids(const QuarantineIndex& index, int64_t before = 0, size_t limit = 10) {
   std::vector<int64_t> found;
-  for (const Death& one : index.newest(before, limit)) found.push_back(one.stamp.id);
+  for (const QuarantineVerdict& one : index.newest(before, limit)) found.push_back(one.stamp.id);
   return found;
 }
 

@@ -11,7 +11,7 @@
 #include <optional>
 
 #include "base/error.h"
-#include "base/library/library_file.h"
+#include "base/library/separate_library.h"
 #include "base/locations.h"
 #include "base/variable.h"
 #include "device/core_binding.h"
@@ -61,11 +61,12 @@ ModuleEntry open_module_file(const std::string& file) {
   if (!fs::is_regular_file(file, error)) return {.error = "not a regular file: " + file};
   if (const auto why = why_truncated(file)) return {.error = *why};
   const UnboundThread loading;
-  void* module = dlopen(file.c_str(), kSeparateLibraryFlags);
-  if (!module)
+  std::string why;
+  void* const module = open_separately(file, why);
+  if (module == nullptr)
     return {.error = fmt::format("the loader cannot open the module, install the library that it names or the module "
                                  "again: {}",
-                                 dlerror())};
+                                 why)};
   const auto version = reinterpret_cast<int (*)()>(dlsym(module, "attune_solver_interface"));
   ModuleEntry entry;
   entry.register_solvers = reinterpret_cast<decltype(entry.register_solvers)>(dlsym(module, "attune_register"));

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -11,9 +12,14 @@
 
 #include "base/error.h"
 #include "base/locations.h"
+#include "base/machine.h"
 #include "base/trusted_path.h"
+#include "solver/modules/library_settings.h"
 #include "solver/modules/module_file.h"
 #include "solver/modules/op_modules.h"
+#include "solver/threads/new_threads.h"
+
+extern char** environ;
 
 namespace attune {
 namespace {
@@ -56,10 +62,41 @@ void set_load_variables(std::span<const ModuleSpec> specs) {
   }
 }
 
+/// Hides settings that no result states while the modules' libraries are loaded, which is when OpenMP and OpenBLAS read
+/// theirs. In the program, before any other thread starts.
+class HiddenSettings {
+ public:
+  HiddenSettings() {
+    for (char** entry = environ; *entry != nullptr; ++entry) {
+      const std::string text(*entry);
+      const std::string name = text.substr(0, text.find('='));
+      if (is_unrecorded_setting(name) && name.size() < text.size()) hidden_.emplace(name, text.substr(name.size() + 1));
+    }
+    for (const auto& [name, value] : hidden_) unsetenv(name.c_str());
+  }
+  ~HiddenSettings() {
+    for (const auto& [name, value] : hidden_) setenv(name.c_str(), value.c_str(), 1);
+  }
+  HiddenSettings(const HiddenSettings&) = delete;
+  HiddenSettings& operator=(const HiddenSettings&) = delete;
+
+ private:
+  std::map<std::string, std::string> hidden_;
+};
+
 /// Opens one module and calls its registration; returns the reason for a failure.
 std::string register_module(const std::string& file, Registry& registry) {
   const ModuleEntry module = open_module_file(file);
   return module.error.empty() ? why_failed(file, [&] { module.register_solvers(registry); }) : module.error;
+}
+
+/// Why a library must not start a thread for each core; empty: it may.
+std::string why_no_threads() {
+  const size_t cores = std::max<size_t>(1, process_cores().size());
+  if (can_start_threads(cores - 1)) return {};
+  return fmt::format(
+      "its library starts {} threads, which the system refuses: raise the limit of processes (ulimit -u, pids.max)",
+      cores - 1);
 }
 
 /// The file of a module; empty if it is missing.
@@ -89,7 +126,11 @@ std::string none_found(const std::vector<fs::path>& folders) {
 }  // namespace
 
 void load_modules(std::span<const ModuleSpec> specs, HostProcess host, Registry& registry) {
-  if (host == HostProcess::program) set_load_variables(specs);
+  std::optional<HiddenSettings> hidden;
+  if (host == HostProcess::program) {
+    hidden.emplace();
+    set_load_variables(specs);
+  }
   const auto folders = module_folders(host, registry.notices_);
   bool any = specs.empty();
   for (const ModuleSpec& spec : specs) {
@@ -97,6 +138,7 @@ void load_modules(std::span<const ModuleSpec> specs, HostProcess host, Registry&
     const fs::path file = find_module(file_name, folders);
     any = any || !file.empty();
     registry.module_ = file.string();
+    if (spec.starts_threads) registry.thread_starters_.push_back(registry.module_);
     std::string reason = file.empty() ? "the module " + file_name + " is not installed" : std::string();
     if (const auto why = file.empty() ? std::nullopt : why_not_trusted(file, code_file())) {
       reason = fmt::format("the module is not used, {}", *why);
@@ -121,7 +163,9 @@ void load_modules(std::span<const ModuleSpec> specs, HostProcess host, Registry&
 
 void Registry::open_module(const std::string& file) {
   const size_t num_entries = entries_.size();
-  std::string reason = register_module(file, *this);
+  const bool starts_threads = std::ranges::find(thread_starters_, file) != thread_starters_.end();
+  std::string reason = starts_threads ? why_no_threads() : std::string();
+  if (reason.empty()) reason = register_module(file, *this);
   if (entries_.size() > num_entries) {
     entries_.resize(num_entries);
     reason = "the module registers a solver that the build does not name: " + file;

@@ -17,13 +17,16 @@ struct ModuleSpec {
   std::string_view title;
   /// `VAR=value@level` entries; the first whose x86-64 level (`v4`, `v3`, …; none: always) this CPU has is used.
   std::vector<std::string_view> load_variables;
+  /// Whether its library starts a thread for each core when it is loaded. Such a module is not opened where the system
+  /// refuses that many threads: the library would end the process.
+  bool starts_threads = false;
 };
 
 /// HostProcess::program: sets the modules' load variables that the user has not set, then opens each module; must run
 /// before any other thread starts. HostProcess::application: only registers the modules; each is opened when it is
-/// first asked for. Each module calls its own library: RTLD_LOCAL and RTLD_DEEPBIND (not under sanitizers, which forbid
-/// it). Modules stay open for the life of the process; one that cannot be opened is unavailable with the loader's
-/// reason. Two modules that need different values of one variable are a bug. Throws like registry().
+/// first asked for. Each module calls its own library (open_separately()). Modules stay open for the life of the
+/// process; one that cannot be opened is unavailable with the loader's reason. Two modules that need different values
+/// of one variable are a bug. Throws like registry().
 void load_modules(std::span<const ModuleSpec> specs, HostProcess host, Registry& registry);
 
 /// x86-64 level of this CPU: `v2`, `v3`, `v4`.

@@ -3,13 +3,17 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
 #include "attune/error.h"
+#include "base/machine.h"
 #include "testing/environment.h"
 
 namespace attune {
@@ -110,6 +114,45 @@ TEST_F(ModuleLoader, a_module_that_others_could_have_written_is_skipped_and_repo
   EXPECT_EQ(registry_.find("odd.gemm"), nullptr);
   EXPECT_THAT(entry().unavailable, AllOf(HasSubstr("chmod go-w"), HasSubstr(file.string())));
   EXPECT_THAT(registry_.notices(), ElementsAre(HasSubstr("the solver odd.gemm, odd.gemm_a8w8 is excluded")));
+}
+
+/// Leaves this process without room for another thread's stack, also one that the C library has kept.
+void refuse_threads() {
+  const rlimit none{1 << 20, RLIM_INFINITY};
+  setrlimit(RLIMIT_AS, &none);
+  const auto sleep = [](void*) -> void* {
+    while (true) ::pause();
+  };
+  pthread_t one{};
+  while (pthread_create(&one, nullptr, sleep, nullptr) == 0) continue;
+}
+
+TEST_F(ModuleLoader, a_library_that_starts_threads_is_not_opened_where_the_system_refuses_them) {
+#ifdef ATTUNE_SANITIZED
+  GTEST_SKIP() << "a sanitized program needs more memory than the limit";
+#endif
+  if (allowed_cores().size() < 2) GTEST_SKIP() << "one core: no thread is started";
+  put_module();
+  name_folder(folder_);
+  const std::vector<ModuleSpec> starter = {{"odd", {"odd.gemm"}, "an odd one", {}, true}};
+  load_modules(starter, HostProcess::application, registry_);
+  const auto ask = [&] {
+    refuse_threads();
+    registry_.find("odd.gemm");
+    std::_Exit(entry().unavailable.find("which the system refuses") != std::string::npos ? 0 : 1);
+  };
+  EXPECT_EXIT(ask(), testing::ExitedWithCode(0), "");
+  EXPECT_EQ(registry_.find("odd.gemm"), nullptr);
+  EXPECT_THAT(entry().unavailable, HasSubstr("install the library that it names")) << "threads can be started here";
+}
+
+TEST_F(ModuleLoader, the_program_has_its_environment_again_after_its_libraries_have_been_loaded_without_settings) {
+  const TestEnvironment dynamic("OMP_DYNAMIC", "true"), core("OPENBLAS_CORETYPE", "Haswell");
+  put_module();
+  name_folder(folder_);
+  load(HostProcess::program);
+  EXPECT_STREQ(std::getenv("OMP_DYNAMIC"), "true");
+  EXPECT_STREQ(std::getenv("OPENBLAS_CORETYPE"), "Haswell");
 }
 
 }  // namespace

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <mutex>
+#include <new>
 #include <set>
 #include <vector>
 
@@ -23,8 +25,9 @@ struct OpModules {
   std::vector<OpModule> opened;
   std::vector<std::string> notices;
 };
-OpModules& all_op_modules() {
-  static OpModules& all = *new OpModules;
+OpModules& all_op_modules() noexcept {
+  alignas(OpModules) static std::byte memory[sizeof(OpModules)];
+  static OpModules& all = *new (memory) OpModules;  // Allocates nothing.
   return all;
 }
 

@@ -15,11 +15,21 @@
 #include "ops/gemm/gemm_op.h"
 #include "solver/host_gemm.h"
 #include "solver/module.h"
+#include "solver/module/openmp_team.h"
 #include "solver/own_library.h"
 #include "solver/thread_counts.h"
 
 namespace attune {
 namespace {
+
+/// One thread, which runs where BLIS cannot have its team.
+rntm_t one_thread(const Config& config) {
+  rntm_t runtime;
+  bli_rntm_init(&runtime);
+  bli_rntm_set_num_threads(1, &runtime);
+  bli_rntm_set_l3_sup(config.integer("sup") != 0, &runtime);
+  return runtime;
+}
 
 rntm_t runtime_of(const Config& config) {
   rntm_t runtime;
@@ -35,7 +45,8 @@ rntm_t runtime_of(const Config& config) {
 
 class BlisPlan final : public Plan {
  public:
-  BlisPlan(const GemmShape& shape, const rntm_t& runtime) : shape_(shape), runtime_(runtime) {
+  BlisPlan(const GemmShape& shape, const Config& config, int threads)
+      : shape_(shape), threads_(threads), runtime_(runtime_of(config)), alone_(one_thread(config)) {
     traits_.host_bytes = sizeof *this;
   }
   const PlanTraits& traits() const noexcept override { return traits_; }
@@ -50,14 +61,16 @@ class BlisPlan final : public Plan {
     // The strides describe how A and B are stored, so no transposition flag is needed.
     const inc_t a_row = shape_.trans_a ? 1 : shape_.k, a_column = shape_.trans_a ? shape_.m : 1;
     const inc_t b_row = shape_.b_is_kn ? shape_.n : 1, b_column = shape_.b_is_kn ? 1 : shape_.k;
-    rntm_t runtime = runtime_;  // BLIS writes into it.
+    const OpenmpTeam team(threads_);                               // With some threads missing BLIS aborts.
+    rntm_t runtime = team.size() == threads_ ? runtime_ : alone_;  // BLIS writes into it.
     bli_sgemm_ex(BLIS_NO_TRANSPOSE, BLIS_NO_TRANSPOSE, shape_.m, shape_.n, shape_.k, &alpha, a, a_row, a_column, b,
                  b_row, b_column, &beta, c, shape_.n, 1, nullptr, &runtime);
   }
 
  private:
   GemmShape shape_;
-  rntm_t runtime_;
+  int threads_;
+  rntm_t runtime_, alone_;
   PlanTraits traits_;
 };
 
@@ -94,8 +107,11 @@ class BlisBackend final : public Backend {
   }
 
   std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config, const PrepareContext&) override {
-    thread_count(config, device_);
-    return std::make_unique<BlisPlan>(GemmShape::of(problem), runtime_of(config));
+    const int threads = thread_count(config, device_);
+    if (config.text("factor") == "given" &&
+        config.integer("jc") * config.integer("ic") * config.integer("jr") != threads)
+      fail(ErrorCode::unavailable, "the factors jc, ic and jr must multiply to the threads, got '{}'", config.key());
+    return std::make_unique<BlisPlan>(GemmShape::of(problem), config, threads);
   }
 
   std::vector<EntryPoint> entry_points() const override {

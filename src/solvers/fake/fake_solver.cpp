@@ -21,7 +21,7 @@ namespace {
 constexpr const char* kPacked = "host.k16.v1";
 constexpr int64_t kFewRows = 32;
 constexpr double kPackedFewRows = 0.8, kPackedManyRows = 1.1;
-constexpr double kLuck = 0.7;  // of a plan with Fault::fast
+constexpr double kLuck = 0.7;  // of a plan with InjectedFault::fast
 
 /// Distance, in doublings, between a parameter and the best value for an extent.
 double tile_waste(int64_t tile, int64_t extent) {
@@ -114,9 +114,9 @@ class FakeBackend final : public StaticSpaceBackend {
     Requirement states = stated(config);
     for (const PlantedFault& one : faults_.of(problem, config, FaultStep::prepare)) {
       if (!is_due(one, 1)) continue;
-      if (one.fault == Fault::fast)
+      if (one.fault == InjectedFault::fast)
         luck = kLuck;
-      else if (one.fault == Fault::unstated)
+      else if (one.fault == InjectedFault::unstated)
         states = Requirement::none;
       else
         perform(one.fault);

@@ -139,57 +139,57 @@ bool is_due(const PlantedFault& fault, uint64_t launch) {
   return true;
 }
 
-void perform(Fault fault) {
+void perform(InjectedFault fault) {
   volatile unsigned depth = 0;
   switch (fault) {
-    case Fault::segfault:
+    case InjectedFault::segfault:
       return touch_a_forbidden_page();
-    case Fault::abort:
+    case InjectedFault::abort:
       std::abort();
-    case Fault::exit0:
+    case InjectedFault::exit0:
       std::exit(0);
-    case Fault::loop:
+    case InjectedFault::loop:
       compute_for_ever();
-    case Fault::sleep:
+    case InjectedFault::sleep:
       sleep_for_ever();
-    case Fault::bomb:
+    case InjectedFault::bomb:
       return use_all_memory();
-    case Fault::garbage:
+    case InjectedFault::garbage:
       return write_garbage();
-    case Fault::close:
+    case InjectedFault::close:
       return close_all();
-    case Fault::stop:
+    case InjectedFault::stop:
       ::kill(::getpid(), SIGSTOP);
       return;
-    case Fault::double_fork:
+    case InjectedFault::double_fork:
       return leave_a_grandchild();
-    case Fault::file_limit:
+    case InjectedFault::file_limit:
       return write_beyond_the_limit();
-    case Fault::stack:
+    case InjectedFault::stack:
       recurse(&depth);
       return;
-    case Fault::signal_mask:
+    case InjectedFault::signal_mask:
       return block_signals();
-    case Fault::chdir:
+    case InjectedFault::chdir:
       std::filesystem::current_path("/");
       return;
-    case Fault::throws:
+    case InjectedFault::throws:
       throw 42;
-    case Fault::slow:
+    case InjectedFault::slow:
       ::sleep(1);
       return;
-    case Fault::unsupported:
+    case InjectedFault::unsupported:
       fail(ErrorCode::unavailable, "excluded from this run by a planted fault");
-    case Fault::breaks_device:
-    case Fault::by_process:
-    case Fault::by_batch:
-    case Fault::unstated:
-    case Fault::fast:
-    case Fault::scribble_inputs:
-    case Fault::scribble_after:
-    case Fault::wrong_result:
-    case Fault::nan:
-    case Fault::huge_result_time:
+    case InjectedFault::breaks_device:
+    case InjectedFault::by_process:
+    case InjectedFault::by_batch:
+    case InjectedFault::unstated:
+    case InjectedFault::fast:
+    case InjectedFault::scribble_inputs:
+    case InjectedFault::scribble_after:
+    case InjectedFault::wrong_result:
+    case InjectedFault::nan:
+    case InjectedFault::huge_result_time:
       break;
   }
   ATTUNE_CHECK(false, "{} is done to a plan or a launch", name(fault));

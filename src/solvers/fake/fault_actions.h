@@ -12,6 +12,6 @@ bool is_due(const PlantedFault& fault, uint64_t launch);
 
 /// Performs the fault on the whole process; most faults never return. Not for faults with needs_launch(), which plant()
 /// performs. A bomb without a limit on address space (RLIMIT_AS) returns at half of the machine's memory.
-void perform(Fault fault);
+void perform(InjectedFault fault);
 
 }  // namespace attune

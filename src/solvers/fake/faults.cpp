@@ -61,7 +61,8 @@ PlantedFault read_line(std::string_view line) {
   planted.step = static_cast<FaultStep>(step - kSteps.begin());
   if (planted.step != FaultStep::run && needs_launch(planted.fault))
     fail(ErrorCode::invalid_input, "{} is a fault of step run", name(planted.fault));
-  if (planted.step != FaultStep::prepare && (planted.fault == Fault::fast || planted.fault == Fault::unstated))
+  if (planted.step != FaultStep::prepare &&
+      (planted.fault == InjectedFault::fast || planted.fault == InjectedFault::unstated))
     fail(ErrorCode::invalid_input, "{} is a fault of step prepare", name(planted.fault));
   read_when(columns[4], planted);
   return planted;
@@ -69,23 +70,24 @@ PlantedFault read_line(std::string_view line) {
 
 }  // namespace
 
-std::string_view name(Fault fault) noexcept { return kNames[static_cast<size_t>(fault)]; }
+std::string_view name(InjectedFault fault) noexcept { return kNames[static_cast<size_t>(fault)]; }
 
-std::optional<Fault> parse_fault(std::string_view text) noexcept {
+std::optional<InjectedFault> parse_fault(std::string_view text) noexcept {
   const auto found = std::find(kNames.begin(), kNames.end(), text);
   if (found == kNames.end()) return std::nullopt;
-  return static_cast<Fault>(found - kNames.begin());
+  return static_cast<InjectedFault>(found - kNames.begin());
 }
 
-bool needs_launch(Fault fault) noexcept {
-  return fault == Fault::scribble_inputs || fault == Fault::scribble_after || fault == Fault::wrong_result ||
-         fault == Fault::nan || fault == Fault::huge_result_time || fault == Fault::by_process ||
-         fault == Fault::by_batch || fault == Fault::breaks_device;
+bool needs_launch(InjectedFault fault) noexcept {
+  return fault == InjectedFault::scribble_inputs || fault == InjectedFault::scribble_after ||
+         fault == InjectedFault::wrong_result || fault == InjectedFault::nan ||
+         fault == InjectedFault::huge_result_time || fault == InjectedFault::by_process ||
+         fault == InjectedFault::by_batch || fault == InjectedFault::breaks_device;
 }
 
-bool is_healthy(Fault fault) noexcept {
-  return fault == Fault::unstated || fault == Fault::double_fork || fault == Fault::signal_mask ||
-         fault == Fault::chdir || fault == Fault::fast;
+bool is_healthy(InjectedFault fault) noexcept {
+  return fault == InjectedFault::unstated || fault == InjectedFault::double_fork ||
+         fault == InjectedFault::signal_mask || fault == InjectedFault::chdir || fault == InjectedFault::fast;
 }
 
 FaultList FaultList::parse(std::string_view text, std::string_view file) {

@@ -13,7 +13,7 @@ namespace attune {
 
 /// Faults that a candidate of the fake solver can be given, so that tests see how the program reacts. README.md lists
 /// each one's outcome. Some look faulty but are correct: a candidate with only these is healthy.
-enum class Fault : uint8_t {
+enum class InjectedFault : uint8_t {
   segfault,          ///< Touches a protected page.
   abort,             ///< std::abort().
   exit0,             ///< std::exit(0), as on success.
@@ -42,12 +42,12 @@ enum class Fault : uint8_t {
   slow,              ///< Sleeps for a second in every launch. Healthy where the deadline allows that.
   unsupported        ///< Reports the config as unsupported: excludes the candidate from a run.
 };
-std::string_view name(Fault fault) noexcept;
-std::optional<Fault> parse_fault(std::string_view text) noexcept;
+std::string_view name(InjectedFault fault) noexcept;
+std::optional<InjectedFault> parse_fault(std::string_view text) noexcept;
 /// Whether the fault affects the operands or the time of a launch; such faults cannot happen in prepare.
-bool needs_launch(Fault fault) noexcept;
+bool needs_launch(InjectedFault fault) noexcept;
 /// Whether results and times stay correct, and repeating the fault has no further effect.
-bool is_healthy(Fault fault) noexcept;
+bool is_healthy(InjectedFault fault) noexcept;
 
 /// Point in a candidate's life at which a fault happens; unload: when its plan is destroyed.
 enum class FaultStep : uint8_t { prepare, run, unload };
@@ -55,7 +55,7 @@ enum class FaultStep : uint8_t { prepare, run, unload };
 struct PlantedFault {
   std::string problem;  ///< Key of the normalised problem; empty: every problem.
   Config config;
-  Fault fault = Fault::segfault;
+  InjectedFault fault = InjectedFault::segfault;
   FaultStep step = FaultStep::run;
   std::string once_path;     ///< If not empty, the fault happens only while this file does not exist, and creates it.
   uint64_t from_launch = 1;  ///< First launch of a plan with the fault, counted from 1.

@@ -41,13 +41,13 @@ TEST(FaultLists, FindTheFaultsOfACandidateAndAStepInOrder) {
   EXPECT_EQ(list.size(), 5u);
   const auto prepare = of(list, kProblem, kConfig, FaultStep::prepare);
   ASSERT_EQ(prepare.size(), 1u);
-  EXPECT_EQ(prepare[0].fault, Fault::segfault);
+  EXPECT_EQ(prepare[0].fault, InjectedFault::segfault);
   const auto run = of(list, kProblem, kConfig);
   ASSERT_EQ(run.size(), 4u);
-  EXPECT_EQ(run[0].fault, Fault::nan);
+  EXPECT_EQ(run[0].fault, InjectedFault::nan);
   EXPECT_EQ(run[1].from_launch, 7u);
   EXPECT_EQ(run[2].once_path, "/tmp/a file");
-  EXPECT_EQ(run[3].fault, Fault::slow);
+  EXPECT_EQ(run[3].fault, InjectedFault::slow);
 }
 
 TEST(FaultLists, LeaveOtherProblemsAndConfigsAlone) {
@@ -56,7 +56,7 @@ TEST(FaultLists, LeaveOtherProblemsAndConfigsAlone) {
   EXPECT_TRUE(of(list, kProblem, kConfig, FaultStep::prepare).empty());
   const auto other = of(list, "gemm_a16w16 m=2 n=32 k=48 dtype=fp32 outdtype=fp32 bias=0", kConfig);
   ASSERT_EQ(other.size(), 1u) << "the one of every problem";
-  EXPECT_EQ(other[0].fault, Fault::slow);
+  EXPECT_EQ(other[0].fault, InjectedFault::slow);
 }
 
 TEST(FaultLists, SayWhichLineIsWrong) {
@@ -98,13 +98,13 @@ TEST(FaultLists, AreReadFromTheFileThatTheEnvironmentNames) {
 }
 
 TEST(FaultNames, AreReadBack) {
-  for (int i = 0; i <= static_cast<int>(Fault::unsupported); ++i) {
-    const auto fault = static_cast<Fault>(i);
+  for (int i = 0; i <= static_cast<int>(InjectedFault::unsupported); ++i) {
+    const auto fault = static_cast<InjectedFault>(i);
     EXPECT_EQ(parse_fault(name(fault)), fault);
   }
-  EXPECT_EQ(name(Fault::scribble_after), "scribble_after");
-  EXPECT_EQ(name(Fault::huge_result_time), "huge_result_time");
-  EXPECT_EQ(name(Fault::stack), "stack");
+  EXPECT_EQ(name(InjectedFault::scribble_after), "scribble_after");
+  EXPECT_EQ(name(InjectedFault::huge_result_time), "huge_result_time");
+  EXPECT_EQ(name(InjectedFault::stack), "stack");
 }
 
 TEST(AFaultOfTheMoment, HappensOnce) {
@@ -134,7 +134,7 @@ constexpr int kWentOn = 77, kThrew = 78;
 
 /// Status word (wait()) of a process that commits the fault.
 int performed(
-    Fault fault, const std::function<void()>& before = [] {}) {
+    InjectedFault fault, const std::function<void()>& before = [] {}) {
   const pid_t child = ::fork();
   if (child == 0) {
     const rlimit no_core{0, 0};
@@ -159,28 +159,28 @@ int performed(
 int exit_status(int word) { return WIFEXITED(word) ? WEXITSTATUS(word) : -1; }
 
 TEST(FaultActions, EndTheProcess) {
-  for (const Fault fault : {Fault::segfault, Fault::abort, Fault::stack}) {
+  for (const InjectedFault fault : {InjectedFault::segfault, InjectedFault::abort, InjectedFault::stack}) {
     const int word = performed(fault, [] { ::close(STDERR_FILENO); });
     // A sanitizer turns the signal into an exit status.
     EXPECT_TRUE(WIFSIGNALED(word) || (exit_status(word) != 0 && exit_status(word) < kWentOn)) << name(fault) << word;
   }
 }
 
-TEST(FaultActions, StopTheProcess) { EXPECT_TRUE(WIFSTOPPED(performed(Fault::stop))); }
+TEST(FaultActions, StopTheProcess) { EXPECT_TRUE(WIFSTOPPED(performed(InjectedFault::stop))); }
 
 TEST(FaultActions, ThrowWhatIsNoError) {
-  EXPECT_EQ(exit_status(performed(Fault::throws)), kThrew);
-  EXPECT_EQ(exit_status(performed(Fault::unsupported)), kThrew);
+  EXPECT_EQ(exit_status(performed(InjectedFault::throws)), kThrew);
+  EXPECT_EQ(exit_status(performed(InjectedFault::unsupported)), kThrew);
 }
 
 TEST(FaultActions, GoOnWhereTheProcessIsUnharmed) {
-  for (const Fault fault : {Fault::signal_mask, Fault::chdir, Fault::file_limit})
+  for (const InjectedFault fault : {InjectedFault::signal_mask, InjectedFault::chdir, InjectedFault::file_limit})
     EXPECT_EQ(exit_status(performed(fault)), kWentOn) << name(fault);
 }
 
 TEST(FaultActions, WriteMoreThanAFileMayHold) {
   const TemporaryFolder folder("faults-test");
-  const int word = performed(Fault::file_limit, [&] {
+  const int word = performed(InjectedFault::file_limit, [&] {
     ::setenv("TMPDIR", folder.path().c_str(), 1);
     const rlimit limit{1 << 20, 1 << 20};
     ::setrlimit(RLIMIT_FSIZE, &limit);
@@ -190,7 +190,7 @@ TEST(FaultActions, WriteMoreThanAFileMayHold) {
 
 #ifndef ATTUNE_SANITIZED  // A sanitizer maps terabytes and cannot live with the limit.
 TEST(FaultActions, TakeMemoryUntilTheLimit) {
-  const int word = performed(Fault::bomb, [] {
+  const int word = performed(InjectedFault::bomb, [] {
     const rlimit limit{uint64_t{1} << 27, uint64_t{1} << 27};
     ::setrlimit(RLIMIT_AS, &limit);
   });
@@ -199,7 +199,7 @@ TEST(FaultActions, TakeMemoryUntilTheLimit) {
 #endif
 
 TEST(FaultActions, WriteToAndCloseEveryDescriptorButTheStandardStreams) {
-  for (const Fault fault : {Fault::garbage, Fault::close}) {
+  for (const InjectedFault fault : {InjectedFault::garbage, InjectedFault::close}) {
     std::array<int, 2> pipe{};
     ASSERT_EQ(::pipe(pipe.data()), 0);
     // Closed, so that no garbage reaches other descriptors that the tests inherited: a build's pipes, a log.
@@ -210,7 +210,7 @@ TEST(FaultActions, WriteToAndCloseEveryDescriptorButTheStandardStreams) {
     EXPECT_EQ(exit_status(word), kWentOn);
     ::close(pipe[1]);
     char byte = 0;
-    EXPECT_EQ(::read(pipe[0], &byte, 1), fault == Fault::garbage ? 1 : 0) << name(fault);
+    EXPECT_EQ(::read(pipe[0], &byte, 1), fault == InjectedFault::garbage ? 1 : 0) << name(fault);
     ::close(pipe[0]);
   }
 }

@@ -34,7 +34,7 @@ class FaultyPlan final : public Plan {
 
   void run(const Launch& launch) const override {
     ++launches_;
-    std::vector<Fault> due;
+    std::vector<InjectedFault> due;
     for (const PlantedFault& one : faults_) {
       if (one.step == FaultStep::run && is_due(one, launches_)) due.push_back(one.fault);
     }
@@ -43,15 +43,16 @@ class FaultyPlan final : public Plan {
       return one.step == FaultStep::run && is_healthy(one.fault) &&
              std::find(due.begin(), due.end(), one.fault) != due.end();
     });
-    for (const Fault fault : due) {
+    for (const InjectedFault fault : due) {
       if (!needs_launch(fault)) perform(fault);
     }
-    if (std::find(due.begin(), due.end(), Fault::huge_result_time) != due.end())
+    if (std::find(due.begin(), due.end(), InjectedFault::huge_result_time) != due.end())
       run_before_it_began(launch);
     else
       plan_->run(launch);
-    for (const Fault fault : due) {
-      if (fault != Fault::huge_result_time && needs_launch(fault)) corrupt(fault, FakeMemory::reach(launch.operands));
+    for (const InjectedFault fault : due) {
+      if (fault != InjectedFault::huge_result_time && needs_launch(fault))
+        corrupt(fault, FakeMemory::reach(launch.operands));
     }
   }
 
@@ -64,22 +65,22 @@ class FaultyPlan final : public Plan {
     device_.enqueue(launch.stream, kImplausibleUs,
                     [this, began_us] { device_.advance_us(*began_us - device_.now_us()); });
   }
-  void corrupt(Fault fault, std::span<void* const> operands) const {
+  void corrupt(InjectedFault fault, std::span<void* const> operands) const {
     auto* output = static_cast<std::byte*>(operands.back());
     switch (fault) {
-      case Fault::scribble_inputs:
+      case InjectedFault::scribble_inputs:
         return corrupt_inputs(operands);
-      case Fault::scribble_after:
+      case InjectedFault::scribble_after:
         std::memset(output + specs_.back().bytes(), 0xab, kBytesAfter);
         return;
-      case Fault::by_process:
+      case InjectedFault::by_process:
         return change_one(output, static_cast<uint64_t>(::getpid()) % specs_.back().elements());
-      case Fault::by_batch:
+      case InjectedFault::by_batch:
         for (int64_t row = 0; row < rows() && rows() % 2 == 0; ++row) change_one(output, row * columns());
         return;
-      case Fault::breaks_device:
+      case InjectedFault::breaks_device:
         return device_.break_down();
-      case Fault::nan:
+      case InjectedFault::nan:
         return change(output, 1, [](float) { return std::numeric_limits<float>::quiet_NaN(); });
       default:
         return change(output, static_cast<size_t>(specs_.back().elements()),

@@ -29,7 +29,7 @@ class Twos final : public Plan {
 
 class APlantedFault : public testing::Test {
  protected:
-  void run(Fault fault, uint64_t launches = 1, uint64_t from_launch = 1) {
+  void run(InjectedFault fault, uint64_t launches = 1, uint64_t from_launch = 1) {
     PlantedFault planted;
     planted.fault = fault;
     planted.from_launch = from_launch;
@@ -57,47 +57,47 @@ class APlantedFault : public testing::Test {
 };
 
 TEST_F(APlantedFault, MakesEveryElementWrong) {
-  run(Fault::wrong_result);
+  run(InjectedFault::wrong_result);
   EXPECT_TRUE(std::none_of(output_.begin(), output_.begin() + 4, [](float x) { return std::abs(x - 2) < 1; }));
   EXPECT_TRUE(inputs_unchanged() && beyond_unchanged());
 }
 
 TEST_F(APlantedFault, MakesAnElementANan) {
-  run(Fault::nan);
+  run(InjectedFault::nan);
   EXPECT_TRUE(std::isnan(output_[0]));
   EXPECT_EQ(output_[1], 2);
 }
 
 TEST_F(APlantedFault, ChangesInputsForGood) {
-  run(Fault::scribble_inputs, 2);
+  run(InjectedFault::scribble_inputs, 2);
   EXPECT_FALSE(inputs_unchanged());
   EXPECT_TRUE(right() && beyond_unchanged());
 }
 
 TEST_F(APlantedFault, WritesBeyondTheOutput) {
-  run(Fault::scribble_after);
+  run(InjectedFault::scribble_after);
   EXPECT_FALSE(beyond_unchanged());
   EXPECT_EQ(output_[4 + 1024], 0) << "not more than it says";
   EXPECT_TRUE(right() && inputs_unchanged());
 }
 
 TEST_F(APlantedFault, TakesLessThanNoTime) {
-  run(Fault::huge_result_time);
+  run(InjectedFault::huge_result_time);
   EXPECT_DOUBLE_EQ(took_us_, -1 + FakeDevice::kLaunchUs);
   EXPECT_TRUE(right());
 }
 
 TEST_F(APlantedFault, WaitsForItsLaunch) {
-  run(Fault::wrong_result, 2, 3);
+  run(InjectedFault::wrong_result, 2, 3);
   EXPECT_TRUE(right());
   EXPECT_DOUBLE_EQ(took_us_, 6);
-  run(Fault::wrong_result, 3, 3);
+  run(InjectedFault::wrong_result, 3, 3);
   EXPECT_FALSE(right());
 }
 
 TEST_F(APlantedFault, MayThrowWhatIsNoError) {
-  EXPECT_THROW(run(Fault::throws), int);
-  EXPECT_THROW(run(Fault::unsupported), Error);
+  EXPECT_THROW(run(InjectedFault::throws), int);
+  EXPECT_THROW(run(InjectedFault::unsupported), Error);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "solver/module/openmp_team.h"
 #include "solvers/jit_cpu/workspace.h"
 
 namespace attune::jit_cpu {
@@ -52,13 +53,14 @@ class DotPlan final : public Plan {
         call.bias = wide;
       }
     }
-    if (threads_ == 1) {
-      multiply(call, 0, 1);
-      return;
-    }
-    // The team may be smaller than requested: inside another parallel region, or under OMP_THREAD_LIMIT.
+    if (threads_ > 1) {
+      if (const OpenmpTeam team(threads_); team.size() > 1) {
 #pragma omp parallel num_threads(threads_)
-    multiply(call, omp_get_thread_num(), omp_get_num_threads());
+        multiply(call, omp_get_thread_num(), omp_get_num_threads());
+        return;
+      }
+    }
+    multiply(call, 0, 1);
   }
 
  private:

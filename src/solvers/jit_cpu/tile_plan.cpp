@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "solver/module/openmp_team.h"
 #include "solvers/jit_cpu/workspace.h"
 
 namespace attune::jit_cpu {
@@ -52,13 +53,14 @@ class TilePlan final : public Plan {
 
   void run(const Launch& launch) const override {
     const Call call(*this, launch);
-    if (loops_.threads == 1) {
-      work(call, {0, 1});
-      return;
-    }
-    // The team may be smaller than requested: inside another parallel region, or under OMP_THREAD_LIMIT.
+    if (loops_.threads > 1) {
+      if (const OpenmpTeam team(loops_.threads); team.size() > 1) {
 #pragma omp parallel num_threads(loops_.threads)
-    work(call, {omp_get_thread_num(), omp_get_num_threads()});
+        work(call, {omp_get_thread_num(), omp_get_num_threads()});
+        return;
+      }
+    }
+    work(call, {0, 1});
   }
 
  private:

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "solver/module/openmp_team.h"
 #include "tensor/convert.h"
 
 namespace attune {
@@ -80,12 +81,14 @@ void LibxsmmPlan::run(const Launch& launch) const {
   const auto operand = [&](size_t index) { return static_cast<std::byte*>(launch.operands[index]); };
   const Work work{operand(where.a), operand(where.b), operand(where.c), static_cast<std::byte*>(launch.workspace)};
   if (shape_.bias) set_to_bias(launch.operands[where.bias], work.c);
-  if (threads_ == 1) {
-    run_share(work, 0, 1);
-    return;
-  }
+  if (threads_ > 1) {
+    if (const OpenmpTeam team(threads_); team.size() > 1) {
 #pragma omp parallel num_threads(threads_)
-  run_share(work, omp_get_thread_num(), omp_get_num_threads());
+      run_share(work, omp_get_thread_num(), omp_get_num_threads());
+      return;
+    }
+  }
+  run_share(work, 0, 1);
 }
 
 void LibxsmmPlan::set_to_bias(const void* bias, std::byte* c) const {

@@ -8,6 +8,7 @@
 #include "ops/gemm/gemm_op.h"
 #include "solver/host_gemm.h"
 #include "solver/module.h"
+#include "solver/module/openmp_team.h"
 #include "solver/own_library.h"
 #include "solver/thread_counts.h"
 #include "tensor/convert.h"
@@ -54,7 +55,8 @@ class MklPlan final : public Plan {
     const void* b = launch.operands[where.b];
     auto* c = static_cast<float*>(launch.operands[where.c]);
     if (shape_.bias) fill_with_bias(launch.operands[where.bias], c);
-    mkl_set_num_threads(threads_);
+    const OpenmpTeam team(threads_);
+    mkl_set_num_threads(team.size());
     mkl_set_dynamic(dynamic_ ? 1 : 0);
     if (shape_.in == DType::fp32) {
       run_fp32(static_cast<const float*>(a), static_cast<const float*>(b), c);

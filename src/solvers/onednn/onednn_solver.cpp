@@ -2,18 +2,18 @@
 // oneDNN matmul: one candidate for each implementation that its iterator offers and each thread count. Threads come
 // from libgomp, whose team size is fixed when the primitive is created and used again when it runs. Compiled once for
 // each version of the library (onednn_library.h).
-#include <omp.h>
-
 #include <algorithm>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include "base/error.h"
 #include "core/candidate.h"
 #include "ops/gemm/gemm_op.h"
 #include "solver/host_gemm.h"
 #include "solver/module.h"
+#include "solver/module/openmp_team.h"
 #include "solver/own_library.h"
 #include "solver/thread_counts.h"
 #include "solvers/onednn/onednn_library.h"
@@ -161,25 +161,6 @@ void with_first_matmul(const Description& d, const dnnl::engine& engine, Use use
   }
 }
 
-/// Sets the number of threads that oneDNN uses, for the life of the object. The number belongs to the calling thread;
-/// the application's own is restored afterwards.
-class OmpThreads {
- public:
-  explicit OmpThreads(int threads) : before_(omp_get_max_threads()) {
-    if (threads != before_) omp_set_num_threads(threads);
-    changed_ = threads != before_;
-  }
-  ~OmpThreads() {
-    if (changed_) omp_set_num_threads(before_);
-  }
-  OmpThreads(const OmpThreads&) = delete;
-  OmpThreads& operator=(const OmpThreads&) = delete;
-
- private:
-  int before_;
-  bool changed_ = false;
-};
-
 /// Memory that a primitive of an implementation holds, as measured (tests/conformance/plan_memory_test.cpp): mostly
 /// generated code. oneDNN itself keeps the last 1024 primitives of a process, even those whose plans are destroyed.
 uint64_t primitive_bytes(std::string_view implementation) {
@@ -188,33 +169,62 @@ uint64_t primitive_bytes(std::string_view implementation) {
   return implementation.find("amx") == std::string_view::npos ? kOfABrgemm : kOfAnAmxBrgemm;
 }
 
+/// A primitive with its arguments, which are made once: run() allocates nothing.
+class PreparedMatmul {
+ public:
+  PreparedMatmul(const dnnl::matmul::primitive_desc& chosen, const dnnl::engine& engine, bool has_bias)
+      : workspace_bytes_(chosen.scratchpad_desc().get_size()),
+        host_bytes_(primitive_bytes(chosen.impl_info_str())),
+        matmul_(chosen) {
+    const auto add = [&](int argument, const memory::desc& desc) {
+      arguments_.emplace(argument, memory(desc, engine, DNNL_MEMORY_NONE));
+    };
+    add(DNNL_ARG_SRC, chosen.src_desc());
+    add(DNNL_ARG_WEIGHTS, chosen.weights_desc());
+    add(DNNL_ARG_DST, chosen.dst_desc());
+    add(DNNL_ARG_SCRATCHPAD, chosen.scratchpad_desc());
+    if (has_bias) add(DNNL_ARG_BIAS, chosen.bias_desc());
+  }
+  uint64_t workspace_bytes() const { return workspace_bytes_; }
+  uint64_t host_bytes() const { return host_bytes_; }
+
+  void execute(dnnl::stream& stream, const Launch& launch, const GemmOperands& where, bool has_bias) const {
+    arguments_.at(DNNL_ARG_SRC).set_data_handle(launch.operands[where.a]);
+    arguments_.at(DNNL_ARG_WEIGHTS).set_data_handle(launch.operands[where.b]);
+    arguments_.at(DNNL_ARG_DST).set_data_handle(launch.operands[where.c]);
+    arguments_.at(DNNL_ARG_SCRATCHPAD).set_data_handle(launch.workspace);
+    if (has_bias) arguments_.at(DNNL_ARG_BIAS).set_data_handle(launch.operands[where.bias]);
+    matmul_.execute(stream, arguments_);
+    stream.wait();
+  }
+
+ private:
+  uint64_t workspace_bytes_, host_bytes_;
+  dnnl::matmul matmul_;
+  mutable std::unordered_map<int, memory> arguments_;
+};
+
 class OnednnPlan final : public Plan {
  public:
-  OnednnPlan(const GemmShape& shape, const dnnl::matmul::primitive_desc& chosen, const dnnl::engine& engine,
-             int threads)
-      : where_(GemmOperands::of(shape)), has_bias_(shape.bias), threads_(threads), stream_(engine), matmul_(chosen) {
-    traits_.workspace_bytes = chosen.scratchpad_desc().get_size();
+  /// `alone`: for one thread, used where the team of `threads` cannot be had; nothing if `threads` is 1.
+  OnednnPlan(const GemmShape& shape, PreparedMatmul chosen, std::optional<PreparedMatmul> alone,
+             const dnnl::engine& engine, int threads)
+      : where_(GemmOperands::of(shape)),
+        has_bias_(shape.bias),
+        threads_(threads),
+        stream_(engine),
+        chosen_(std::move(chosen)),
+        alone_(std::move(alone)) {
+    traits_.workspace_bytes = std::max(chosen_.workspace_bytes(), alone_ ? alone_->workspace_bytes() : 0);
     traits_.reentrant = false;
-    traits_.host_bytes = sizeof *this + primitive_bytes(chosen.impl_info_str());
-    arguments_ = {{DNNL_ARG_SRC, memory(chosen.src_desc(), engine, DNNL_MEMORY_NONE)},
-                  {DNNL_ARG_WEIGHTS, memory(chosen.weights_desc(), engine, DNNL_MEMORY_NONE)},
-                  {DNNL_ARG_DST, memory(chosen.dst_desc(), engine, DNNL_MEMORY_NONE)},
-                  {DNNL_ARG_SCRATCHPAD, memory(chosen.scratchpad_desc(), engine, DNNL_MEMORY_NONE)}};
-    if (has_bias_) arguments_.emplace(DNNL_ARG_BIAS, memory(chosen.bias_desc(), engine, DNNL_MEMORY_NONE));
+    traits_.host_bytes = sizeof *this + chosen_.host_bytes() + (alone_ ? alone_->host_bytes() : 0);
   }
   const PlanTraits& traits() const noexcept override { return traits_; }
 
   void run(const Launch& launch) const override {
-    arguments_.at(DNNL_ARG_SRC).set_data_handle(launch.operands[where_.a]);
-    arguments_.at(DNNL_ARG_WEIGHTS).set_data_handle(launch.operands[where_.b]);
-    arguments_.at(DNNL_ARG_DST).set_data_handle(launch.operands[where_.c]);
-    arguments_.at(DNNL_ARG_SCRATCHPAD).set_data_handle(launch.workspace);
-    if (has_bias_) arguments_.at(DNNL_ARG_BIAS).set_data_handle(launch.operands[where_.bias]);
-    const OmpThreads threads(threads_);
-    guarded(ErrorCode::device, [&] {
-      matmul_.execute(stream_, arguments_);
-      stream_.wait();
-    });
+    const OpenmpTeam team(threads_);
+    const PreparedMatmul& used = team.size() == threads_ ? chosen_ : *alone_;
+    guarded(ErrorCode::device, [&] { used.execute(stream_, launch, where_, has_bias_); });
   }
 
  private:
@@ -222,8 +232,8 @@ class OnednnPlan final : public Plan {
   bool has_bias_;
   int threads_;
   mutable dnnl::stream stream_;
-  dnnl::matmul matmul_;
-  mutable std::unordered_map<int, memory> arguments_;  // Made once: run() allocates nothing.
+  PreparedMatmul chosen_;
+  std::optional<PreparedMatmul> alone_;
   PlanTraits traits_;
 };
 
@@ -272,21 +282,19 @@ class OnednnBackend final : public Backend, public OpaqueLayouts {
 
   std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config, const PrepareContext&) override {
     const int threads = thread_count(config, device_);
-    const OmpThreads guard(threads);
     const auto shape = GemmShape::of(problem);
     const std::string& wanted = config.text("impl");
     const std::string layout = shape.packed ? config.text(kLayoutParameter) : kPlainLayout;
     const auto order = layout == kPlainLayout ? WeightOrder::plain : WeightOrder::any;
-    std::unique_ptr<Plan> plan;
-    for_each(shape, order, [&](const std::string& name, const dnnl::matmul::primitive_desc& chosen) {
-      if (name != wanted || (order == WeightOrder::any && weights_layout_of(chosen) != layout)) return true;
-      plan = std::make_unique<OnednnPlan>(shape, chosen, engine_, threads);
-      return false;
+    const auto found = first_that(describe(shape, order), threads, [&](const std::string& name, const auto& offered) {
+      return name == wanted && (order == WeightOrder::plain || weights_layout_of(offered) == layout);
     });
-    if (!plan)
+    if (!found)
       fail(ErrorCode::unavailable, "oneDNN does not offer the implementation with this number of threads: '{}'",
            wanted);
-    return plan;
+    std::optional<PreparedMatmul> alone;
+    if (threads > 1) alone = prepared(alone_for(shape, *found), shape, 1);
+    return std::make_unique<OnednnPlan>(shape, prepared(*found, shape, threads), std::move(alone), engine_, threads);
   }
 
   OpaqueLayouts* opaque_layouts() override { return this; }
@@ -310,6 +318,7 @@ class OnednnBackend final : public Backend, public OpaqueLayouts {
     const auto shape = GemmShape::of(problem);
     const memory::desc rows({shape.k, shape.n}, data_type_of(shape.in), memory::format_tag::ba);
     const memory::desc& wanted = description_of(layout, problem);
+    const OpenmpTeam team(static_cast<int>(device_.num_units));
     guarded(ErrorCode::device, [&] {
       // The library takes its inputs as void*; a reorder does not write them.
       memory from(rows, engine_, plain.front().data), to(wanted, engine_, packed.data);
@@ -336,7 +345,7 @@ class OnednnBackend final : public Backend, public OpaqueLayouts {
   /// Implementations for this number of threads, in oneDNN's order of preference.
   std::vector<Offer> with_layouts(const Problem& problem, WeightOrder order, int64_t threads) const {
     std::vector<Offer> offered;
-    const OmpThreads guard(static_cast<int>(threads));
+    const OpenmpThreads guard(static_cast<int>(threads));
     const auto note = [&](const std::string& name, const dnnl::matmul::primitive_desc& implementation) {
       const auto layout =
           order == WeightOrder::plain ? std::optional<std::string>(kPlainLayout) : weights_layout_of(implementation);
@@ -346,7 +355,7 @@ class OnednnBackend final : public Backend, public OpaqueLayouts {
       }
       return true;
     };
-    for_each(GemmShape::of(problem), order, note);
+    for_each(describe(GemmShape::of(problem), order), note);
     return offered;
   }
 
@@ -380,8 +389,8 @@ class OnednnBackend final : public Backend, public OpaqueLayouts {
   /// Names of the implementations offered for all cores.
   std::vector<std::string> names(const Problem& problem) {
     std::vector<std::string> offered;
-    const OmpThreads guard(static_cast<int>(device_.num_units));
-    for_each(GemmShape::of(problem), WeightOrder::plain, [&](const std::string& name, const auto&) {
+    const OpenmpThreads guard(static_cast<int>(device_.num_units));
+    for_each(describe(GemmShape::of(problem), WeightOrder::plain), [&](const std::string& name, const auto&) {
       offered.push_back(name);
       return true;
     });
@@ -394,9 +403,39 @@ class OnednnBackend final : public Backend, public OpaqueLayouts {
     return found == offered.end() ? offered.front() : *found;
   }
 
+  /// The first implementation that fits; nothing if none does.
+  template <typename Fits>
+  std::optional<dnnl::matmul::primitive_desc> first_that(const Description& description, int threads, Fits fits) const {
+    std::optional<dnnl::matmul::primitive_desc> found;
+    const OpenmpThreads guard(threads);
+    for_each(description, [&](const std::string& name, const dnnl::matmul::primitive_desc& offered) {
+      if (fits(name, offered)) found = offered;
+      return !found.has_value();
+    });
+    return found;
+  }
+
+  /// An implementation for one thread that reads the same operands: of the same name, else oneDNN's own choice.
+  dnnl::matmul::primitive_desc alone_for(const GemmShape& shape, const dnnl::matmul::primitive_desc& chosen) const {
+    Description description = describe(shape, WeightOrder::plain);
+    description.b = chosen.weights_desc();
+    const std::string wanted = chosen.impl_info_str();
+    auto found = first_that(description, 1, [&](const auto& name, const auto&) { return name == wanted; });
+    if (!found) found = first_that(description, 1, [](const auto& name, const auto&) { return !is_reference(name); });
+    if (!found) found = first_that(description, 1, [](const auto&, const auto&) { return true; });
+    if (!found) fail(ErrorCode::unavailable, "oneDNN has no implementation for one thread beside '{}'", wanted);
+    return *std::move(found);
+  }
+
+  /// Generates an implementation's code, for as many threads as it was described for.
+  PreparedMatmul prepared(const dnnl::matmul::primitive_desc& chosen, const GemmShape& shape, int threads) const {
+    const OpenmpThreads guard(threads);
+    return guarded(ErrorCode::unavailable, [&] { return PreparedMatmul(chosen, engine_, shape.bias); });
+  }
+
   /// Visits the implementations in oneDNN's order of preference; repeated names are visited once.
   template <typename Visit>
-  void for_each(const GemmShape& shape, WeightOrder order, Visit visit) const {
+  void for_each(const Description& description, Visit visit) const {
     const auto visit_all = [&](dnnl::matmul::primitive_desc implementation) {
       std::vector<std::string> seen;
       do {
@@ -406,7 +445,7 @@ class OnednnBackend final : public Backend, public OpaqueLayouts {
         if (!visit(name, implementation)) return;
       } while (implementation.next_impl());
     };
-    guarded(ErrorCode::unavailable, [&] { with_first_matmul(describe(shape, order), engine_, visit_all); });
+    guarded(ErrorCode::unavailable, [&] { with_first_matmul(description, engine_, visit_all); });
   }
 
   DeviceInfo device_;

@@ -3,6 +3,10 @@
 // CMakeLists.txt): 0.3.21 treats an unknown Xeon as a Prescott and is then four times slower.
 #include <cblas.h>
 #include <openblas_config.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
 
 #include "base/error.h"
 #include "ops/gemm/gemm_bias.h"
@@ -11,9 +15,45 @@
 #include "solver/module.h"
 #include "solver/own_library.h"
 #include "solver/thread_counts.h"
+#include "solver/threads/new_threads.h"
 
 namespace attune {
 namespace {
+
+/// OpenBLAS's own threads. It starts them when it is loaded (ModuleSpec::starts_threads), more when it is asked for
+/// more, and all of them again at the first call after a fork(), before which it ends them. It raises SIGINT, or waits
+/// without end, if the system refuses one. Functions are called by one thread at a time (PlanTraits::reentrant).
+class Pool {
+ public:
+  /// At the first backend: the library has been loaded.
+  static void find() {
+    static const bool is_watched = [] {
+      pthread_atfork(nullptr, note_fork, note_fork);
+      return true;
+    }();
+    static_cast<void>(is_watched);
+    most_ = std::max(most_, openblas_get_num_threads());
+  }
+  /// Has the next call compute on so many threads; on one if they cannot be started. Throws device if OpenBLAS cannot
+  /// start again those that it ended.
+  static void use(int threads) {
+    if (is_ended_.load(std::memory_order_relaxed)) {
+      if (!can_start_threads(static_cast<size_t>(most_ - 1)))
+        fail(ErrorCode::device,
+             "OpenBLAS cannot start its threads again, which end at a fork(): raise the limit of processes");
+      is_ended_ = false;
+    }
+    if (threads > most_ && !can_start_threads(static_cast<size_t>(threads - 1))) threads = 1;
+    most_ = std::max(most_, threads);
+    openblas_set_num_threads(threads);
+  }
+
+ private:
+  static void note_fork() { is_ended_ = true; }
+
+  static inline int most_ = 1;  ///< Number of threads that it has, with the calling one.
+  static inline std::atomic<bool> is_ended_ = false;
+};
 
 class OpenblasPlan final : public Plan {
  public:
@@ -32,7 +72,7 @@ class OpenblasPlan final : public Plan {
     const float beta = shape_.bias ? 1.0f : 0.0f;
     const auto m = static_cast<blasint>(shape_.m), n = static_cast<blasint>(shape_.n),
                k = static_cast<blasint>(shape_.k);
-    openblas_set_num_threads(threads_);
+    Pool::use(threads_);
     if (vector_) {
       // One row of C is the weights times x. Weights stored N×K are read along their rows, K×N across them.
       const auto rows = shape_.b_is_kn ? k : n, columns = shape_.b_is_kn ? n : k;
@@ -55,6 +95,10 @@ class OpenblasBackend final : public Backend {
  public:
   explicit OpenblasBackend(const DeviceInfo& device) : device_(device) {
     require_library(reinterpret_cast<const void*>(&cblas_sgemm), "cblas_sgemm", "libopenblas");
+    // Teams of OpenMP may be smaller than its OpenMP build asks for; it then waits without end.
+    if (openblas_get_parallel() == 2)
+      fail(ErrorCode::unavailable, "this is OpenBLAS with OpenMP, install the one with its own threads (pthread)");
+    Pool::find();
   }
 
   Versions versions() const override {

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/library/library_file.h"
+#include "base/library/separate_library.h"
 #include "base/locations.h"
 #include "base/trusted_path.h"
 #include "device/core_binding.h"
@@ -30,8 +31,9 @@ void* open_library(const std::string& file) {
   if (const auto why = why_not_trusted(file, code_file())) refuse(file, *why);
   if (const std::string flaw = flaw_of_library(file); !flaw.empty()) refuse(file, flaw);
   const UnboundThread loading;
-  void* const library = ::dlopen(file.c_str(), kSeparateLibraryFlags);
-  if (library == nullptr) refuse(file, ::dlerror());
+  std::string reason;
+  void* const library = open_separately(file, reason);
+  if (library == nullptr) refuse(file, reason);
   return library;
 }
 

@@ -19,9 +19,9 @@ struct TorchLibrary {
   std::string version;
 };
 
-/// Opens the library of a path. Calls of PyTorch's stay within its own libraries (RTLD_DEEPBIND). Throws unavailable,
-/// with what to do, for a file that is none, is cut off, could have been written by other users, or belongs to another
-/// version of Attune. The first call takes as long as `import torch` does in its libraries.
+/// Opens the library of a path. Calls of PyTorch's stay within its own libraries (open_separately()). Throws
+/// unavailable, with what to do, for a file that is none, is cut off, could have been written by other users, or
+/// belongs to another version of Attune. The first call takes as long as `import torch` does in its libraries.
 TorchLibrary open_torch_library(const std::string& file);
 
 }  // namespace attune
