@@ -32,7 +32,7 @@ class ChangingSolver final : public Solver {
   class ChangingBackend final : public Backend {
    public:
     ChangingBackend(const ChangingSolver& solver, FakeDevice& device) : solver_(solver), device_(device) {}
-    Versions versions() const override { return {{solver_.id_, "1"}}; }
+    Versions versions() const override { return {{solver_.id_, "1+1"}}; }
     SearchSpace space(const Problem&) override {
       std::vector<Config> configs;
       for (const auto& row : solver_.rows_) configs.push_back(Config::parse(row));
@@ -76,10 +76,14 @@ TEST(ComeBack, NothingIsCalledFasterThanAnUntunedConfigThatItDidNotBeat) {
   const std::atomic<bool> interrupted = false;
   const auto problem = Problem::parse("gemm_a16w16 m=5 n=33 k=8 dtype=fp32");
   WorkItem item{.problem = op_of(problem).normalise(problem, {})};
-  item.incumbent = Incumbent{{"onednn.gemm", "1", Config::parse("then=30;us=52")}, 52, "row"};
+  item.incumbent = Incumbent{{"onednn.gemm", "1+1", Config::parse("then=30;us=52")}, 52, "row"};
   const TuneResult result = Tuner(executor, *journal, {}, clock).run({item}, observer, interrupted).front();
   ASSERT_EQ(result.ending, Ending::decided) << result.reason;
   const Decision& decision = *result.decision;
+  std::string all;
+  for (const Finalist& one : decision.finalists) all += one.candidate.name() + " ";
+  for (const auto& [one, outcome] : result.failures) all += one.name() + ": " + outcome.detail + " ";
+  SCOPED_TRACE(all + std::to_string(result.num_candidates));
   EXPECT_EQ(decision.winner.config.key(), "then=30;us=52");
   EXPECT_EQ(decision.verdict, Verdict::faster);
   ASSERT_TRUE(decision.best_untuned);
