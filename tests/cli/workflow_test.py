@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: MIT
 """The workflows: each step's script as a runner calls it, with a bare repository as the upload's target."""
+import contextlib
 import http.server
 import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import textwrap
 import threading
+import time
 import unittest
 import urllib.parse
 
@@ -464,6 +467,33 @@ class Uploads(Workflow):
                 self.assertEqual(note, ["the artifact has the whole report.\n"] * (filled < limit))
                 self.assertTrue(self.read("ci-results/report.md").startswith(cut))
                 self.assertEqual(bool(cut), filled < limit)
+
+    def test_a_signal_to_the_script_alone_ends_the_program(self):
+        self.home.mkdir(exist_ok=True)
+        pid, got = self.folder / "pid", self.folder / "got"
+        for script in ("tune", "scheduled_tune"):
+            for name, number in (("TERM", 143), ("INT", 130)):
+                with self.subTest(script, signal=name):
+                    program = self.folder / "waits"
+                    program.write_text(f"#!/bin/bash\ntrap 'echo {name} >>{got}; exit {number}' {name}\n"
+                                       f"echo $$ >{pid}.new && mv {pid}.new {pid}\nwhile :; do sleep 0.05; done\n")
+                    program.chmod(0o755)
+                    run = subprocess.Popen([str(story.REPOSITORY / "ci" / script)], cwd=self.work, stdout=subprocess.PIPE,
+                                           env=self.environment(ATTUNE_BIN=str(program), ATTUNE_CI_RESULTS="out"))
+                    self.addCleanup(run.stdout.close)
+                    while run.poll() is None and not pid.exists():
+                        time.sleep(0.01)
+                    os.kill(run.pid, getattr(signal, f"SIG{name}"))
+                    try:
+                        self.assertEqual(run.wait(30), number)
+                        self.assertEqual(got.read_text(), name + "\n", "once")
+                        self.assertRaises(ProcessLookupError, os.kill, int(pid.read_text()), 0)
+                    finally:
+                        with contextlib.suppress(ProcessLookupError):
+                            os.kill(int(pid.read_text()), signal.SIGKILL)
+                        run.kill()
+                        pid.unlink()
+                        got.unlink(missing_ok=True)
 
     def test_inputs_are_data(self):
         for text in ("; touch hurt", "$(touch hurt)", "`touch hurt`", "x\ntouch hurt", "' touch hurt", "--output=elsewhere"):
