@@ -137,6 +137,8 @@ class Uploads(Workflow):
         summary = self.folder / "summary"
         self.tune(GITHUB_STEP_SUMMARY=str(summary))
         self.assertIn("gemm_a16w16", summary.read_text())
+        self.assertTrue(summary.read_text().endswith(self.read("ci-results/diff.md")), "what differs is shown, too")
+        self.assertIn("| + | 256×32×16 fp32 |", summary.read_text())
         self.put("configs/notes.txt", "mine")
         (self.work / LIST).write_text(self.read(LIST) + "\n")  # The user's own change stays in the checkout.
         self.assertIn("pushed to main", self.publish("push").stdout)
@@ -464,7 +466,7 @@ class Uploads(Workflow):
                 self.assertGreater(len(self.read("ci-results/report.md").encode()), 500)
                 cut, *note = summary.read_text()[filled:].split("\n\nCut; ")
                 self.assertLessEqual(summary.stat().st_size, limit)
-                self.assertEqual(note, ["the artifact has the whole report.\n"] * (filled < limit))
+                self.assertEqual(note, ["the artifact has the whole report.md.\n"] * (filled < limit))
                 self.assertTrue(self.read("ci-results/report.md").startswith(cut))
                 self.assertEqual(bool(cut), filled < limit)
 
