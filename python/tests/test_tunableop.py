@@ -128,6 +128,17 @@ class TunableOp(unittest.TestCase):
             [Result("GemmAndBiasTunableOp_float_TN", "tn_96_4_64_ld_64_64_96", "portable.gemm@1:block=4x4", 0.0125)],
         )
 
+    def test_rows_are_those_that_a_lookup_takes(self):
+        table = self.file(
+            "table.csv",
+            "\ufeffgfx,cu_num, m ,N,K,bias,dtype,outdtype,us,kernelName,_tag\n"
+            "a,1, 4 ,96,64, true ,fp32,fp32,12.5,slower,\n"
+            "a,1,4,96,64,True,torch.float32,torch.float32,11.5,best,\n"
+            + "".join(f"a,1,4,96,64,False,torch.float32,torch.float32,{us},x,\n" for us in ("inf", "nan", "0", "-1", ""))
+            + "a,1,4,96,64,False,torch.float32,torch.float32,1,x,tagged\n",
+        )
+        self.assertEqual(tunableop.get_results(table), [Result("GemmAndBiasTunableOp_float_TN", "tn_96_4_64_ld_64_64_96", "best", 0.0115)])
+
 
 if __name__ == "__main__":
     unittest.main()
