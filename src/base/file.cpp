@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -354,6 +355,14 @@ void check_output_folder(const std::filesystem::path& path) {
   while (!std::filesystem::exists(std::filesystem::symlink_status(folder))) folder = folder.parent_path();
   if (!std::filesystem::is_directory(folder))
     fail(ErrorCode::invalid_input, "expected a folder, got a file, name another: '{}'", folder.string());
+}
+
+bool is_mounted_noexec(const fs::path& folder) {
+  std::error_code error;
+  fs::path nearest = fs::absolute(folder, error);
+  while (!fs::exists(nearest, error) && nearest.has_relative_path()) nearest = nearest.parent_path();
+  struct statvfs status {};
+  return ::statvfs(nearest.c_str(), &status) == 0 && (status.f_flag & ST_NOEXEC) != 0;
 }
 
 FileStamp file_stamp(const std::filesystem::path& file) {

@@ -78,6 +78,9 @@ void check_writable(const std::filesystem::path& path);
 /// later is not.
 void check_output(const std::filesystem::path& path);
 
+/// Whether no program or library may be loaded from a folder, which need not exist yet: its mount has `noexec`.
+bool is_mounted_noexec(const std::filesystem::path& folder);
+
 /// Throws invalid_input unless a folder is there or can be made.
 void check_output_folder(const std::filesystem::path& path);
 

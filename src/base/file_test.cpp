@@ -229,6 +229,18 @@ TEST_F(File, ALinkToAPipeIsNoRegularFile) {
   ::close(pipe[1]);
 }
 
+TEST_F(File, AMountWithoutExecutionIsKnown) {
+  EXPECT_FALSE(is_mounted_noexec("/usr/bin/a/folder/to/come"));
+  std::ifstream mounts("/proc/mounts");
+  std::string device, point, type, options, rest;
+  while (mounts >> device >> point >> type >> options && std::getline(mounts, rest)) {
+    if (options.find("noexec") == std::string::npos || ::access(point.c_str(), X_OK) != 0) continue;
+    EXPECT_TRUE(is_mounted_noexec(fs::path(point) / "a/folder/to/come")) << point;
+    return;
+  }
+  GTEST_SKIP() << "no mount of this machine has noexec";
+}
+
 TEST_F(File, AReasonIsTheSystemsOwn) {
   const Error error = error_of([] { check_output("/proc/self/attune_test"); });
   EXPECT_THAT(error.what(), testing::Not(HasSubstr("no permission"))) << "root or not, /proc has no such files";

@@ -87,6 +87,11 @@ std::vector<std::string> surroundings(const DeviceInfo& device, const TuneOption
   for (const char* variable : {"GEMM_A4W4_BLOCKWISE_HIP_CLANG_PATH", "ATTUNE_HIP_CLANG_PATH"}) {
     if (std::getenv(variable)) notices.push_back(fmt::format("{} is set, but this build has no HIP solver", variable));
   }
+  if (const auto cache = path_if_any(cache_location); !cache.empty() && is_mounted_noexec(cache))
+    notices.push_back(
+        fmt::format("compiled kernels are kept in a folder that is mounted noexec: this run times them, but "
+                    "programs cannot load them, set ATTUNE_CACHE to another: '{}'",
+                    cache.string()));
   for (const char* variable : {"AITER_REBUILD", "PREBUILD_KERNELS"}) {
     if (std::getenv(variable))
       notices.push_back(

@@ -41,7 +41,7 @@ std::vector<std::string> libraries_option(const std::string& text) {
 /// Returns the search procedure's name; a later run reuses only decisions with the same one.
 std::string procedure_text(const TuneOptions& options, const TunerOptions& tuner) {
   std::string text = tuner.exhaustive ? fmt::format("exhaustive/1 {}+{}", tuner.warmup, tuner.iters)
-                                      : fmt::format("race/5 {}/{}", tuner.strategy.name, tuner.strategy.max_trials);
+                                      : fmt::format("race/6 {}/{}", tuner.strategy.name, tuner.strategy.max_trials);
   if (tuner.contest.max_pairs > 0) text += fmt::format(" pairs<={}", tuner.contest.max_pairs);
   if (options.no_split_k) text += " no-split-k";
   return text;

@@ -67,15 +67,15 @@ TEST(TuneMethod, ConstantsAreThoseOfTheKindOfDevice) {
 }
 
 TEST(TuneMethod, TheProcedureNamesWhatDecisionsDependOn) {
-  EXPECT_EQ(procedure([](TuneOptions&) {}), "race/5 auto/96");
+  EXPECT_EQ(procedure([](TuneOptions&) {}), "race/6 auto/96");
   EXPECT_EQ(procedure([](TuneOptions& options) { options.search = "random", options.max_trials = 24; }),
-            "race/5 random/24");
-  EXPECT_EQ(procedure([](TuneOptions& options) { options.iters = 7; }), "race/5 auto/96") << "a default is no cap";
+            "race/6 random/24");
+  EXPECT_EQ(procedure([](TuneOptions& options) { options.iters = 7; }), "race/6 auto/96") << "a default is no cap";
   EXPECT_EQ(procedure([](TuneOptions& options) {
               options.iters = 7;
               options.iters_given = options.no_split_k = true;
             }),
-            "race/5 auto/96 pairs<=7 no-split-k");
+            "race/6 auto/96 pairs<=7 no-split-k");
   EXPECT_EQ(procedure([](TuneOptions& options) {
               options.search = "exhaustive";
               options.iters_given = true;

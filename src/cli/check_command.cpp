@@ -115,7 +115,7 @@ class CheckRun {
     const size_t num_unusable = counts_.of(CheckStatus::unusable);
     if (counts_.is_checked() && num_unusable > 0)
       print_line(stderr, fmt::format("attune: {} of this device cannot be used", counted(num_unusable, "row")));
-    return counts_.passed() ? 0 : 1;
+    return counts_.passed(options_.strict) ? 0 : 1;
   }
 
  private:
@@ -189,6 +189,7 @@ void add_check_flags(CLI::App& command, Action& chosen) {
   auto options = std::make_shared<CheckOptions>();
   command.add_option("table", options->table, "Tuned CSV, or YAML results")->required();
   command.add_flag("--no-run", options->no_run, "Do not run the kernels");
+  command.add_flag("--strict", options->strict, "Fail if the speed of a row stays unknown");
   command.add_option("--op", options->op, "Family, if the file does not identify it");
   add_run_flags(command, options->run,
                 "Device; default: the one whose architecture the rows name (gfx; in YAML device), else the first GPU, "
@@ -212,10 +213,12 @@ void add_check_flags(CLI::App& command, Action& chosen) {
       "  not taken               ok or loaded, but no lookup on this device takes it: it has a _tag, or another row "
       "of\n"
       "                          its key wins\n"
+      "  unknown                 correct, but other work disturbed all samples; check it again\n"
       "  foreign device          of another device, not checked\n"
       "  unusable                it cannot be read or run, or states no time\n"
       "  slower than its row says, slower than the default, wrong\n"
-      "The exit status is 1 if a row is unusable, slower or wrong, or if none could be checked. An interrupt prints "
+      "The exit status is 1 if a row is unusable, slower or wrong (with --strict: or unknown), or if none could be "
+      "checked. An interrupt prints "
       "what "
       "was\nchecked until then.");
   command.callback([options, &chosen] { chosen = [options] { return run_check(*options); }; });

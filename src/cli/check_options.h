@@ -16,6 +16,7 @@ struct CheckOptions {
   double max_slowdown_pct = 10;  ///< Allowed slowdown against the baseline.
   /// Allowed slowdown against the row's own time. Times of different days differ by several percent without a fault.
   double slower_than_pct = 25;
+  bool strict = false;  ///< Fails if the speed of a row is unknown, too.
   bool json = false;
 };
 /// Returns 0; 1 if a row of this device is wrong or cannot be used (or, when timed, is confirmed slower than the

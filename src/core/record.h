@@ -34,7 +34,7 @@ CachePolicy parse_cache_policy(std::string_view text);
 /// search that measures in the same way, a Decision only under the same search.
 struct Protocol {
   CachePolicy cache = CachePolicy::served;
-  std::string procedure = "race/5";  ///< `race/5`, or `exhaustive/1 5+101`.
+  std::string procedure = "race/6";  ///< `race/5`, or `exhaustive/1 5+101`.
   uint64_t seed = 0;
   double min_gain = 0.005;  ///< Minimum gain of a winner over the baseline, as a fraction.
   double err_ratio = 0.05;  ///< `--errRatio`: exclusive upper bound.
@@ -151,6 +151,7 @@ struct Decision {
   std::vector<Finalist> finalists;
   std::vector<Candidate> tied;
   Verdict verdict = Verdict::baseline;
+  std::string reason;  ///< Why what looked faster is not called so; empty: for no special reason, or it is.
   bool noisy = false;
   /// The budget ended the search or the confirm early, or the machine failed a candidate (no memory, a compiler that
   /// did not run). Another run continues from the records.

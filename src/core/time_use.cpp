@@ -21,6 +21,7 @@ constexpr std::array<Words, kNumActivities> kWords = {{{"wait", "waiting for the
                                                        {"spot_check", "checking references"},
                                                        {"load", "preparing candidates"},
                                                        {"verify", "verifying"},
+                                                       {"recheck", "verifying again"},
                                                        {"first_run", "first runs"},
                                                        {"guard", "hashing shared operands"},
                                                        {"bandwidth", "measuring the bandwidth"},

@@ -21,13 +21,14 @@ enum class Activity : uint8_t {
   spot_check,  ///< Elements of them are computed again, on the naive path of the host.
   load,        ///< A candidate is prepared: kernels loaded, weights packed, workspace allocated; its first launch.
   verify,      ///< Other launches of a candidate, and the comparison of what they wrote.
+  recheck,     ///< Candidates that were timed are verified again, where they were timed.
   first_run,   ///< The launches that show how long a batch must be.
   guard,       ///< What all candidates share is hashed.
   bandwidth,   ///< The device's bandwidth is measured, for the fastest time that can be right.
   sample,      ///< Turns: untimed launches, the clock, the timed batch.
   release,     ///< Problems are closed, candidates freed.
 };
-inline constexpr size_t kNumActivities = 17;
+inline constexpr size_t kNumActivities = 18;
 std::string_view name(Activity activity) noexcept;
 /// For people: `starting workers`.
 std::string_view description(Activity activity) noexcept;

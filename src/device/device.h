@@ -55,6 +55,11 @@ class DeviceThreads {
   /// Lets threads of other pools come to rest before a turn, then pins the participating threads. Called before the
   /// untimed launches of a turn (`settled` false) and before its timed part (true).
   virtual void settle(std::string_view thread_pool, bool settled) = 0;
+  /// Whether threads still worked when the last settle(…, false) had waited for them as long as it does.
+  virtual bool others_ran() const = 0;
+  /// Waits as settle() does before another pool's turn. Returns false if another thread still works after that: it has
+  /// computed for a good part of the wait.
+  virtual bool await_rest() = 0;
   /// Bracket a timed part.
   virtual void begin_watch() = 0;
   virtual Disturbance end_watch() = 0;

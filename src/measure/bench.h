@@ -3,7 +3,10 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "attune/plan.h"
@@ -85,6 +88,14 @@ class Bench {
   /// the weights (see RowAxis). Throws like verify(). Requires: reserve().
   Finding verify_rows(const EntrantPlan& entrant, std::span<const OtherRows> others, Milliseconds limit,
                       uint64_t& launches);
+  /// Verifies plans again in the buffers in which they were timed: in the order of the turns, each right after another
+  /// one's call, on a poisoned output and on other values of all operands at the same addresses. A turn of n launches
+  /// is one such call, and n - 1 more in a row that must give the same result. Stops at the first plan that fails and
+  /// returns it. `evaluate`: makes an outcome of a step of a slot. Throws Error{device} without memory. Requires:
+  /// has() of each slot.
+  using EvaluateSlot = std::function<Outcome(Slot slot, const std::function<Finding()>& step)>;
+  std::optional<std::pair<Slot, Outcome>> recheck(std::span<const Turn> turns, const EvaluateSlot& evaluate,
+                                                  uint64_t& launches);
   /// Enlarges the workspace that the plans share; with `verify`, also allocates one between guard bands. Throws
   /// Error{device}.
   void reserve(const PlanTraits& traits, bool verify);
@@ -99,6 +110,8 @@ class Bench {
   Sampling take(const Turn& turn);
 
  private:
+  void run_again(const EntrantPlan& entrant, std::span<void* const> operands, Milliseconds limit, uint64_t& launches);
+  Finding recheck_one(const Turn& turn, uint32_t copy, const TestData& data, uint64_t& launches);
   void run_to_end(const std::function<void()>& launches);
   void launch_on(const Plan& plan, std::span<void* const> operands, void* workspace);
   Finding compare_rows(const OtherRows& other, std::span<void* const> at_m);

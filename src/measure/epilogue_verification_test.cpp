@@ -107,7 +107,7 @@ class PlantedEpilogue final : public Plan {
     const float bias = shape_.bias ? load(shape_.in, launch.operands[where.bias], j) : 0.0f;
     const int64_t at = is(EpilogueFault::residual_transposed) ? j % shape_.m * shape_.n + i : i * shape_.n + j;
     const float residual = asked.beta == Factor::zero ? 0.0f : load(shape_.out, launch.operands[where.residual], at);
-    float x = alpha * sum;
+    float x = asked.alpha == Factor::zero ? 0 : alpha * sum;  // A and B are not read
     if (is(EpilogueFault::alpha_on_the_bias)) return scale * activated(x + alpha * bias + beta * residual);
     if (is(EpilogueFault::act_before_bias)) return scale * (activated(x + beta * residual) + bias);
     if (is(EpilogueFault::act_before_residual)) return scale * (activated(x + bias) + beta * residual);

@@ -45,6 +45,10 @@ struct Admission {
   bool operator==(const Admission&) const = default;
 };
 
+/// Calls in a row that a recheck compares with one that it verified: what fails in every n-th call is found for n up to
+/// this.
+inline constexpr uint32_t kCallsInARow = 16;
+
 /// Requests to an executor, of which it does one at a time; a supervisor sends them to its worker as they are.
 namespace request {
 /// Opens a problem; DeviceKind::max_open_problems may be open. Answered by OpenAnswer.
@@ -67,6 +71,9 @@ struct Admit {
 /// Runs the turns in order without a round trip between them. Answered by SampleAnswer.
 struct Sample {
   std::vector<Turn> schedule;
+  /// Whether candidates are verified again instead of timed, a turn for each: see Bench::recheck(). The answer has no
+  /// turns; one that fails is in SampleAnswer::failed.
+  bool recheck = false;
   bool operator==(const Sample&) const = default;
 };
 /// Replaces the worker by a fresh one, which opens its libraries and prepares everything that is open and admitted
@@ -122,6 +129,9 @@ struct SampleAnswer {
   uint32_t dropped = 0;         ///< Samples repeated because the clock was low.
   /// Slots that failed while they were sampled, or that could not be restored after a death; their samples are void.
   std::vector<std::pair<Slot, Outcome>> failed;
+  /// True if a candidate failed a recheck, or left threads that run on: what ran in this worker proves nothing of the
+  /// others. An executor with a worker process then replaces the worker, one without makes everything anew.
+  bool suspect = false;
   /// True if it is interrupted because the request was aborted, so that it is not to be made again. Set in the caller's
   /// process, never in a message.
   bool is_cancelled = false;

@@ -22,22 +22,14 @@ constexpr double kMemoryShare = 0.9;
 constexpr double kGigabyte = 1e9;
 constexpr const char* kChanged = "the operands that all candidates are verified and timed with were changed";
 
-/// Notes for its life which candidate runs.
-class CandidateScope {
- public:
-  CandidateScope(const Candidate*& place, const Candidate& candidate) : place_(place) { place_ = &candidate; }
-  ~CandidateScope() { place_ = nullptr; }
-  CandidateScope(const CandidateScope&) = delete;
-  CandidateScope& operator=(const CandidateScope&) = delete;
-
- private:
-  const Candidate*& place_;
-};
-
 }  // namespace
 
 LocalExecutor::LocalExecutor(Device& device, const Registry& registry, Announcer* announcer)
-    : device_(device), registry_(registry), steps_(announcer), solvers_(device, registry, &steps_) {
+    : device_(device),
+      registry_(registry),
+      steps_(announcer),
+      solvers_(device, registry, &steps_),
+      left_threads_(announcer != nullptr ? device.threads() : nullptr) {
   device_.time().begin();
 }
 LocalExecutor::~LocalExecutor() = default;
@@ -339,70 +331,11 @@ Outcome LocalExecutor::try_out(OpenProblem& open_problem, const Admission& admis
     const std::string reason = bench.why_implausible(first.us);
     return reason.empty() ? Finding{} : Finding{Status::implausible_time, reason, {}};
   });
+  if (timed.ok() && left_threads_.leaves([&] { bench.first_run(entrant, admission.limits.run); }))
+    timed = LeftThreads::outcome();
   if (timed.ok()) return verified;
   timed.errors = verified.errors;
   return timed;
-}
-
-SampleAnswer LocalExecutor::answer(const request::Sample& sample) {
-  const ActivityScope sampling(device_.time(), Activity::sample);
-  const auto& schedule = sample.schedule;
-  const bool has_one_slot =
-      std::ranges::adjacent_find(schedule, std::ranges::not_equal_to(), &Turn::slot) == schedule.end();
-  const bool checks_each_turn = checks_each_turn_ || has_one_slot;
-  SampleAnswer answer = take_turns(schedule, checks_each_turn);
-  announce(0, {});
-  if (!checks_each_turn && !are_operands_intact()) {
-    checks_each_turn_ = true;
-    this->answer(request::Recycle{});
-    answer = {.epoch = epoch_, .interrupted = true};
-  }
-  // Only now: had the turns not counted, what failed in them would have kept its place.
-  for (const auto& [slot, outcome] : answer.failed) {
-    if (OpenProblem* open_problem = open_problem_of(slot)) give_back(*open_problem, slot);
-  }
-  announce(0, {});
-  // Later work in this process (the tuner, a check for quiet) finds its thread unpinned and the pools at rest.
-  settle(device_, {}, false);
-  return answer;
-}
-
-SampleAnswer LocalExecutor::take_turns(const std::vector<Turn>& schedule, bool checks_each_turn) {
-  SampleAnswer answer{.epoch = epoch_};
-  std::set<Slot> failed;
-  for (const Turn& turn : schedule) {
-    if (steps_.was_stopped()) break;
-    if (failed.contains(turn.slot)) continue;
-    OpenProblem* open_problem = open_problem_of(turn.slot);
-    if (open_problem == nullptr) {  // not restored, or was never admitted
-      if (auto lost = lost_.extract(turn.slot)) answer.failed.emplace_back(turn.slot, std::move(lost.mapped()));
-      continue;
-    }
-    Bench* bench = open_problem->bench.get();
-    const CandidateScope running(running_, open_problem->admitted.at(turn.slot).candidate);
-    Bench::Sampling taken;
-    Outcome outcome = evaluate_step(Step::run, [&]() -> Finding {
-      taken = bench->take(turn);
-      const std::string reason = bench->why_implausible(taken.sample.us);
-      return reason.empty() ? Finding{} : Finding{Status::implausible_time, reason, {}};
-    });
-    if (checks_each_turn) check_operands(turn.slot);
-    answer.launches += taken.launches;
-    answer.dropped += taken.dropped;
-    if (outcome.ok()) {
-      answer.turns.push_back(turn);
-      answer.samples.push_back(taken.sample);
-      continue;
-    }
-    failed.insert(turn.slot);
-    answer.failed.emplace_back(turn.slot, std::move(outcome));
-    for (size_t i = answer.turns.size(); i-- > 0;) {
-      if (answer.turns[i].slot != turn.slot) continue;
-      answer.turns.erase(answer.turns.begin() + static_cast<std::ptrdiff_t>(i));
-      answer.samples.erase(answer.samples.begin() + static_cast<std::ptrdiff_t>(i));
-    }
-  }
-  return answer;
 }
 
 LocalExecutor::OpenProblem* LocalExecutor::open_problem_of(Slot slot) {

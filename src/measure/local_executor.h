@@ -12,6 +12,7 @@
 #include "measure/opened_solvers.h"
 #include "measure/sealed_binaries.h"
 #include "measure/step_ticks.h"
+#include "measure/threads/left_threads.h"
 #include "solver/registry.h"
 
 namespace attune {
@@ -50,6 +51,17 @@ class LocalExecutor final : public Executor {
   Workers workers() override { return {.processes = {}, .time = device_.time().use()}; }
 
  private:
+  /// Notes for its life which candidate runs.
+  class CandidateScope {
+   public:
+    CandidateScope(const Candidate*& place, const Candidate& candidate) : place_(place) { place_ = &candidate; }
+    ~CandidateScope() { place_ = nullptr; }
+    CandidateScope(const CandidateScope&) = delete;
+    CandidateScope& operator=(const CandidateScope&) = delete;
+
+   private:
+    const Candidate*& place_;
+  };
   struct OpenProblem {
     Problem problem;
     Protocol protocol;
@@ -83,6 +95,7 @@ class LocalExecutor final : public Executor {
   void check_device(const std::string& detail);
   bool are_operands_intact() const;
   void check_operands(Slot slot);
+  SampleAnswer recheck(const std::vector<Turn>& turns);
   SampleAnswer take_turns(const std::vector<Turn>& schedule, bool checks_each_turn);
   [[noreturn]] void give_up(const std::string& why);
 
@@ -92,6 +105,7 @@ class LocalExecutor final : public Executor {
   SealedBinaries binaries_;
   OpenedSolvers solvers_;  ///< Before the problems, whose plans they must outlive.
   std::map<ProblemId, OpenProblem> open_;
+  LeftThreads left_threads_;      ///< Finds nothing in a caller's process, which has threads of its own.
   uint32_t epoch_ = 0;            ///< Number of recycles.
   std::map<Slot, Outcome> lost_;  ///< Slots that were not restored, until a schedule names them.
   std::optional<Request> request_;

@@ -23,7 +23,7 @@ TEST_F(LocalExecutorTest, AnswersWithAContenderForEverySolver) {
   EXPECT_EQ(answer.contenders[0].solver, "planted.gemm");
   EXPECT_EQ(answer.contenders[0].version, "1+7") << "with the library's";
   EXPECT_TRUE(answer.contenders[0].support.yes);
-  EXPECT_EQ(answer.contenders[0].space.size(), 12u);
+  EXPECT_EQ(answer.contenders[0].space.size(), 17u);
   EXPECT_EQ(answer.contenders[0].untuned.key(), "fault=none;us=5");
   EXPECT_EQ(answer.contenders[1].support, Support::no("the planted library is absent"));
   EXPECT_EQ(answer.contenders[2].support, Support::no("libgone.so: cannot open shared object file"));

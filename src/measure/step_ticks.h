@@ -23,6 +23,8 @@ class StepTicks final : public Announcer {
   void end_worker(const std::string& why) noexcept override;
   /// Calls the tick if it is due.
   bool is_stopped() override;
+  /// Whether a supervisor hears of the steps, which replaces this process when that is due.
+  bool is_watched() const noexcept { return inner_ != nullptr; }
   /// Whether a tick has said so in this request. Costs nothing.
   bool was_stopped() const noexcept { return is_stopped_; }
 

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "base/error.h"
+
 namespace attune {
 namespace {
 
@@ -28,6 +30,14 @@ uint32_t untimed_for(uint32_t launches, Timing timing) noexcept {
 
 bool is_dirty(const Disturbance& disturbance, double clock) noexcept {
   return disturbance.delay_ratio >= kDirtyDelay || clock < kLeastClock;
+}
+
+void check_limit(std::chrono::steady_clock::time_point start, Milliseconds limit) {
+  if (limit.count() == 0) return;
+  const double took_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  if (took_ms <= static_cast<double>(limit.count())) return;
+  fail(ErrorCode::timeout, "the candidate ran longer than its deadline: {:.0f} ms, {} ms allowed", took_ms,
+       limit.count());
 }
 
 double time_launches(Stream& stream, const Plan& plan, std::span<const Launch> launches) {

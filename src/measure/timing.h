@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <span>
 
 #include "attune/plan.h"
 #include "core/outcome.h"
+#include "core/turn.h"
 #include "device/device.h"
 
 namespace attune {
@@ -28,6 +30,9 @@ inline constexpr double kLeastClock = 0.75;
 /// Whether a sample is dirty: a thread that took part waited for its core for 2 % of the batch or more, or the clock
 /// was below kLeastClock after all rests.
 bool is_dirty(const Disturbance& disturbance, double clock) noexcept;
+
+/// Throws Error{timeout} if more time than `limit` (0: none) has passed since `start`.
+void check_limit(std::chrono::steady_clock::time_point start, Milliseconds limit);
 
 /// Events of a stream before and after what is timed.
 inline constexpr uint32_t kTimedFrom = 0, kTimedTo = 1;

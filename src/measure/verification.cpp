@@ -2,6 +2,7 @@
 #include "measure/verification.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.h"
 #include "device/host_bytes.h"
@@ -26,6 +27,28 @@ Errors worst_of(const Errors& a, const Errors& b) {
 
 std::string_view data_name(Distribution distribution) {
   return distribution == Distribution::normal ? "normal data" : "integers";
+}
+
+/// compare() for the rows and columns that a reference consists of; places are those in the whole output.
+OutputComparison compare_some(DType dtype, std::span<const std::byte> output, const TestData& data, int64_t columns,
+                              const Tolerance& tolerance) {
+  const auto bytes = static_cast<size_t>(bits(dtype)) / 8;
+  std::vector<std::byte> gathered;
+  gathered.reserve(data.reference.values.size() * bytes);
+  for (const int64_t row : data.rows) {
+    for (const int64_t column : data.columns) {
+      const auto at = output.begin() + static_cast<std::ptrdiff_t>(bytes) * (row * columns + column);
+      gathered.insert(gathered.end(), at, at + static_cast<std::ptrdiff_t>(bytes));
+    }
+  }
+  OutputComparison found = compare(dtype, gathered, data.reference, std::ssize(data.columns), tolerance);
+  const auto in_whole = [&](Place& place) {
+    place.row = data.rows[static_cast<size_t>(place.row)];
+    place.column = data.columns[static_cast<size_t>(place.column)];
+  };
+  in_whole(found.worst);
+  if (found.non_finite) in_whole(*found.non_finite);
+  return found;
 }
 
 /// Makes the inputs of one distribution writable for its lifetime.
@@ -133,7 +156,7 @@ Finding Verification::run_once(const PlanTraits& traits, const RunLaunch& run, D
     refill(distribution);
     found = {Status::wrong_result, std::move(corruption), {}, true};
   } else {
-    found = judge_output(distribution, err_ratio);
+    found = judge(used_output_->area(), references_.get(distribution), err_ratio);
   }
   if (found.status != Status::ok) found.detail += fmt::format(" ({})", data_name(distribution));
   return found;
@@ -207,16 +230,17 @@ std::string Verification::corrupted_memory(const PlanTraits& traits, Distributio
                      traits.zeroed_bytes, *left);
 }
 
-Finding Verification::judge_output(Distribution distribution, double err_ratio) const {
-  const TestData& data = references_.get(distribution);
-  const OutputComparison comparison = compare_output(data);
+Finding Verification::judge(Buffer output, const TestData& data, double err_ratio) const {
+  const OutputComparison comparison = compare_output(output, data);
   const Errors& errors = comparison.errors;
   const auto wrong = [&](std::string detail) { return Finding{Status::wrong_result, std::move(detail), errors}; };
-  if (std::string detail = unwritten(comparison); !detail.empty()) return wrong(std::move(detail));
+  if (std::string detail = unwritten(output, data, comparison); !detail.empty()) return wrong(std::move(detail));
   if (comparison.non_finite) {
     const Place& at = *comparison.non_finite;
-    return wrong(fmt::format("{} elements are not finite where the reference is, first at {}: got {}, expected {:.6g}",
-                             comparison.num_non_finite, place_name(at.row, at.column), at.got, at.want));
+    const bool is_lost = !std::isfinite(at.want) || std::isfinite(at.got);
+    return wrong(fmt::format("{} elements are {}, first at {}: got {:.6g}, expected {:.6g}", comparison.num_non_finite,
+                             is_lost ? "not the NaN or Inf of the reference" : "not finite where the reference is",
+                             place_name(at.row, at.column), at.got, at.want));
   }
   if (!(errors.max_relative <= tolerance_.max_relative)) {
     const Place& at = comparison.worst;
@@ -236,33 +260,37 @@ Finding Verification::judge_output(Distribution distribution, double err_ratio) 
   return {Status::ok, {}, errors};
 }
 
-OutputComparison Verification::compare_output(const TestData& data) const {
+OutputComparison Verification::compare_output(Buffer output, const TestData& data) const {
   if (data.device_reference && on_device_)
-    return on_device_->compare(used_output_->area(), *data.device_reference, columns_, tolerance_);
-  const HostBytes output(device_.memory(), used_output_->area());
-  if (!data.device_reference) return compare(specs_.back().dtype, output.bytes(), data.reference, columns_, tolerance_);
+    return on_device_->compare(output, *data.device_reference, columns_, tolerance_);
+  const HostBytes whole(device_.memory(), output);
+  const DType dtype = specs_.back().dtype;
+  if (!data.rows.empty()) return compare_some(dtype, whole.bytes(), data, columns_, tolerance_);
+  if (!data.device_reference) return compare(dtype, whole.bytes(), data.reference, columns_, tolerance_);
   Reference copy;
   copy.values.resize(static_cast<size_t>(specs_.back().elements()));
   copy.scales.resize(copy.values.size());
   data.read_reference(0, copy.values, copy.scales);
-  return compare(specs_.back().dtype, output.bytes(), copy, columns_, tolerance_);
+  return compare(dtype, whole.bytes(), copy, columns_, tolerance_);
 }
 
 /// Elements that still hold the poison, or the result of arithmetic on it. In an integer type a result may happen to
 /// equal the mark, so it counts only where the reference differs, that is as an error.
-std::string Verification::unwritten(const OutputComparison& comparison) const {
+std::string Verification::unwritten(Buffer output, const TestData& data, const OutputComparison& comparison) const {
   const Poison poison = Poison::of(specs_.back().dtype);
-  if (comparison.num_non_finite == 0) return {};
+  const bool is_mark_unique = poison.element.value != poison.quiet.value;
+  const bool looks_at_rest = !data.rows.empty() && is_mark_unique;
+  if (comparison.num_non_finite == 0 && !looks_at_rest) return {};
   const int64_t count = specs_.back().elements();
   const auto first = [&](const PatternScan& found) {
     const auto index = static_cast<int64_t>(found.first_equal);
     return place_name(index / columns_, index % columns_);
   };
-  if (const PatternScan never = device_.memory().scan(used_output_->area(), poison.element); never.num_equal > 0) {
+  if (const PatternScan never = device_.memory().scan(output, poison.element); never.num_equal > 0) {
     return fmt::format("{} of {} elements of '{}' were never written, first at {}", never.num_equal, count,
                        specs_.back().role, first(never));
   }
-  const PatternScan read = device_.memory().scan(used_output_->area(), poison.quiet);
+  const PatternScan read = device_.memory().scan(output, poison.quiet);
   if (read.num_equal == 0) return {};
   return fmt::format("{} of {} elements of '{}' are computed from memory that was never written, first at {}",
                      read.num_equal, count, specs_.back().role, first(read));

@@ -35,7 +35,8 @@ struct VerifyOptions {
 
 /// Compares a candidate's results with the reference, on poisoned outputs and workspace between canaries. Each run is
 /// checked, in this order, for: an overwritten guard band, a changed input, a zeroed prefix that is not left zero, an
-/// element never written, a value computed from unwritten memory, a non-finite value, an error above the op's bounds.
+/// element never written, a value computed from unwritten memory, a NaN or Inf that the reference has not or lacks, an
+/// error above the op's bounds. The integers hold Inf and NaN (Op::special_values()).
 class Verification {
  public:
   Verification(Device& device, const Op& op, const Problem& problem, ReferenceCache& references);
@@ -45,6 +46,9 @@ class Verification {
   /// Runs once cold on normal data (with `twice`: and once more), then once on integers. The errors are the worst of
   /// the runs. Throws what `run` throws.
   Finding verify(const PlanTraits& traits, const RunLaunch& run, const VerifyOptions& options);
+  /// Judges an output that was poisoned before the launch, in memory of the caller, by the reference of its inputs: as
+  /// verify() judges its own, of elements that the reference leaves out only whether they were written.
+  Finding judge(Buffer output, const TestData& data, double err_ratio) const;
   /// Number of launches in the last verify().
   uint64_t launches() const noexcept { return launches_; }
 
@@ -54,9 +58,8 @@ class Verification {
   Finding run_again(const Finding& first, const PlanTraits& traits, const RunLaunch& run, double err_ratio);
   void poison_memory(const PlanTraits& traits);
   std::string corrupted_memory(const PlanTraits& traits, Distribution distribution);
-  Finding judge_output(Distribution distribution, double err_ratio) const;
-  OutputComparison compare_output(const TestData& data) const;
-  std::string unwritten(const OutputComparison& comparison) const;
+  OutputComparison compare_output(Buffer output, const TestData& data) const;
+  std::string unwritten(Buffer output, const TestData& data, const OutputComparison& comparison) const;
   std::string place_name(int64_t row, int64_t column) const;
 
   Device& device_;

@@ -49,6 +49,13 @@ struct Tolerance {
   double max_cosine = 0;  ///< Upper bound of 1 − cos.
 };
 
+/// An element of an input that is infinite, not a number, or so large that results overflow.
+struct SpecialValue {
+  size_t operand = 0;  ///< Index in Op::tensors().
+  int64_t index = 0;   ///< Of the element.
+  float value = 0;
+};
+
 /// Rows or columns of an output.
 struct IndexRange {
   int64_t begin = 0, end = 0;
@@ -60,7 +67,8 @@ struct HostTensors {
   std::vector<std::span<std::byte>> operands;
 };
 
-/// The reference output and the scale of each element's error bound; rows × columns, row-major doubles.
+/// The reference output and the scale of each element's error bound; rows × columns, row-major doubles. A negative
+/// scale: any value is right, such as an activation's for -Inf and NaN, on which formulas differ.
 struct Reference {
   /// Own pages, which can be protected from candidates.
   using Numbers = std::vector<double, PageAllocator<double>>;
@@ -101,6 +109,9 @@ class Op {
   /// Callers split rows over threads.
   virtual void reference(const Problem& problem, Path path, const HostTensors& tensors,
                          const ReferencePart& out) const = 0;
+  /// Elements that candidates are verified with once, in a few rows and columns of the output, so that what spreads to
+  /// others shows. Only where every order of the op's arithmetic gives the same Inf and NaN. Default: none.
+  virtual std::vector<SpecialValue> special_values(const Problem&) const { return {}; }
   /// The op's device text. Null (the default): references are computed on the host.
   virtual const OpKernels* kernels() const { return nullptr; }
   virtual int64_t output_rows(const Problem& problem) const = 0;

@@ -12,7 +12,7 @@ namespace attune {
 /// What a kernel's time is worth on a device. 0: not known.
 struct KernelSpeed {
   double tflops = 0, gbs = 0;  ///< By the problem's work: operations, and bytes that are read and written once.
-  double of_roofline = 0;      ///< Share of the speed that the peak rate and the bandwidth allow.
+  double of_roofline = 0;      ///< Share of the speed that the peak rate and the bandwidth allow; 0 without both.
   double clock = 0;            ///< Median of the samples', relative to the usual or highest one.
   double cycles = 0;           ///< Of a launch, at that clock.
 };

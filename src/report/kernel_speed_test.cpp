@@ -41,6 +41,15 @@ TEST(KernelSpeed, LeavesOutWhatIsNotKnown) {
   EXPECT_EQ(object.dump(), R"({"tflops":0.1,"gbs":100.0,"clock":1.0})");
 }
 
+TEST(KernelSpeed, IsNoShareOfARooflineOfWhichOneBoundIsUnknown) {
+  const Work work{.flops = 1e9, .bytes = 5e6, .arithmetic = DType::bf16};
+  DeviceInfo without_bandwidth = gpu(), without_peak = gpu();
+  without_bandwidth.bandwidth_gbs = 0;
+  without_peak.peak_gflops.clear();
+  EXPECT_EQ(kernel_speed(measured(10, 1), work, without_bandwidth, 0).of_roofline, 0) << "not 10 % of a memory bound";
+  EXPECT_EQ(kernel_speed(measured(10, 1), work, without_peak, 0).of_roofline, 0);
+}
+
 TEST(KernelSpeed, StatesTheGapInCycles) {
   nlohmann::ordered_json object;
   add_speed(object, kernel_speed(measured(10, 1), {.flops = 1e6, .bytes = 1e6}, gpu(), 2), 19'000);

@@ -46,6 +46,7 @@ std::string decision_json(const Decision& decision, const std::string& device_fl
                          {"protocol", decision.protocol.measured_key() + " " + decision.protocol.searched_key()},
                          {"repeat", repeat_command(decision.problem, decision.winner, device_flags)}};
   add_comparison(object, decision.comparison);
+  if (!decision.reason.empty()) object["reason"] = decision.reason;
   if (const auto& best = decision.best_untuned)
     object["best_untuned"] = {{"candidate", best->candidate.name()},
                               {"us", best->us},

@@ -82,6 +82,7 @@ std::string verdict_text(const Decision& decision) {
   if (decision.verdict == Verdict::tie) text += fmt::format(" of {}", decision.tied.size());
   if (const auto& best = decision.best_untuned; best && best->candidate != decision.baseline)
     text += best->candidate == decision.winner ? kUntuned : fmt::format(", {:.3f}× {}", best->ratio, kBestUntuned);
+  if (!decision.reason.empty()) text += " (" + decision.reason + ")";
   if (decision.noisy) text += ", noisy";
   if (decision.incomplete) text += ", incomplete";
   if (decision.pause_cut) text += kWithoutPause;
@@ -90,11 +91,13 @@ std::string verdict_text(const Decision& decision) {
 
 std::string result_line(const Decision& decision) {
   const Comparison& winner = decision.comparison;
-  const std::string interval = fmt::format("[{:.3f}, {:.3f}]", winner.interval.low, winner.interval.high);
+  const bool is_known = winner.ratio > 0;
+  const std::string interval =
+      is_known ? fmt::format("[{:.3f}, {:.3f}]", winner.interval.low, winner.interval.high) : "";
   return fmt::format("{} {:>10} {} {:>10} {:>8} {:>17} {:>9.4f}  {}", pad(short_shape(decision.problem), 34),
                      fmt::format("{:.1f} µs", decision.baseline_us), pad(short_candidate(decision.winner), 46),
-                     fmt::format("{:.1f} µs", winner.us), fmt::format("{:.3f}×", winner.ratio), interval,
-                     decision.errors.mismatch_ratio, verdict_text(decision));
+                     fmt::format("{:.1f} µs", winner.us), is_known ? fmt::format("{:.3f}×", winner.ratio) : "unknown",
+                     interval, decision.errors.mismatch_ratio, verdict_text(decision));
 }
 
 std::vector<std::string> finalist_lines(const Decision& decision) {

@@ -69,14 +69,15 @@ uint32_t Openings::missing_rounds() const {
   return std::min(pairs_ - clean, 2 * pairs_ - num_rounds_);
 }
 
-Confirm::Confirm(ConfirmOptions options, uint32_t max_pairs, Field& field, std::vector<Claim> claims,
-                 std::vector<Slot> mix)
+Confirm::Confirm(ConfirmOptions options, uint32_t max_pairs, uint32_t min_pairs, Field& field,
+                 std::vector<Claim> claims, std::vector<Slot> mix)
     : options_(options),
       field_(field),
       claims_(std::move(claims)),
       openings_(field, std::move(mix), slots_of(claims_), pairs_of_opening(options, max_pairs)),
       num_wanted_(options.min_openings),
-      max_openings_(largest_number(options, max_pairs)) {}
+      max_openings_(largest_number(options, max_pairs)),
+      min_pairs_(min_pairs) {}
 
 OpeningStep Confirm::next() {
   while (!accepted_ && claim_ < claims_.size()) {
@@ -104,7 +105,16 @@ Confirm::Result Confirm::test(const Claim& claim) const {
     if (estimate.num_groups < options_.min_openings || estimate.center <= bound) return Result::refuted;
     if (!estimate.exceeds(bound, p)) result = Result::open;
   }
-  return result;
+  return result == Result::proven && too_few_pairs(claim) ? Result::open : result;
+}
+
+std::optional<uint32_t> Confirm::too_few_pairs(const Claim& claim) const {
+  std::optional<uint32_t> fewest;
+  for (const Slot opponent : claim.opponents) {
+    const uint32_t pairs = field_.samples().num_clean_pairs(opponent, claim.winner, openings_.complete());
+    if (pairs < min_pairs_ && pairs < fewest.value_or(min_pairs_)) fewest = pairs;
+  }
+  return fewest;
 }
 
 }  // namespace attune

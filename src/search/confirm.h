@@ -68,7 +68,9 @@ struct Claim {
 class Confirm {
  public:
   /// `claims`: in the order of preference, all their slots in `mix`. `max_pairs`: cap on clean pairs, 0: none.
-  Confirm(ConfirmOptions options, uint32_t max_pairs, Field& field, std::vector<Claim> claims, std::vector<Slot> mix);
+  /// `min_pairs`: clean pairs with each opponent without which nothing is proven.
+  Confirm(ConfirmOptions options, uint32_t max_pairs, uint32_t min_pairs, Field& field, std::vector<Claim> claims,
+          std::vector<Slot> mix);
 
   /// The next step; done when decided.
   OpeningStep next();
@@ -80,6 +82,8 @@ class Confirm {
   /// Tests another claim on the same samples. Requires: they did not choose its slots, and all are in the mix.
   bool is_proven(const Claim& claim) const { return test(claim) == Result::proven; }
   const Openings& openings() const noexcept { return openings_; }
+  /// The fewest clean pairs of a claim's winner with one of its opponents, if those are too few to prove it.
+  std::optional<uint32_t> too_few_pairs(const Claim& claim) const;
 
  private:
   enum class Result : uint8_t { proven, open, refuted };
@@ -90,7 +94,7 @@ class Confirm {
   Field& field_;
   std::vector<Claim> claims_;
   Openings openings_;
-  uint32_t num_wanted_, max_openings_;
+  uint32_t num_wanted_, max_openings_, min_pairs_;
   size_t claim_ = 0;  ///< Under test, or accepted.
   bool accepted_ = false;
 };

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "core/statistics.h"
 #include "search/choice.h"
 #include "search/confirm.h"
 #include "search/exhaustive.h"
@@ -15,6 +14,13 @@
 #include "search/race.h"
 
 namespace attune {
+namespace {
+
+std::string too_few(uint32_t pairs, uint32_t needed) {
+  return fmt::format("other work disturbed the samples: {} clean pairs with the default, {} are needed", pairs, needed);
+}
+
+}  // namespace
 
 /// Composes the phases: each returns the rounds it wants until it is decided, then the next one starts.
 struct Contest::State {
@@ -34,6 +40,8 @@ struct Contest::State {
   std::vector<Slot> rotation_of(const std::vector<Claim>& claims) const;
   std::vector<Slot> best_of_other_layouts(Slot chosen) const;
   std::vector<Claim> claims_of(Slot chosen, Slot baseline) const;
+  /// Clean pairs without which nothing is called faster: those of the first look.
+  uint32_t min_pairs() const { return capped_looks(options.finals.looks, options.max_pairs).front(); }
   void settle_unproven();
   void prefer_fastest();
   bool is_slower(const Openings& openings, Slot slot, Slot than) const;
@@ -57,7 +65,7 @@ struct Contest::State {
   std::vector<Turn> wanted;  ///< Schedule not yet reported.
   uint32_t may_join = 0;     ///< Entrants that may still join before the next round.
   bool asked = false;        ///< True if entrants were requested since the last round.
-  bool closed = false, cut = false, waited = false;
+  bool closed = false, cut = false, waited = false, is_denied = false;
   std::vector<Slot> finalists;  ///< Kept across a restart of the finals.
   Rounds finals_rounds;         ///< Set when the finals end.
   double gain_to_prove = 0;
@@ -112,6 +120,7 @@ std::optional<Want> Contest::State::advance_race() {
 
 void Contest::State::start_finals() {
   result = {};
+  is_denied = false;
   confirm.reset();
   publish.reset();
   waited = false;
@@ -203,7 +212,7 @@ void Contest::State::start_confirm(Slot chosen, Slot baseline) {
     gain_to_prove = std::max(gain_to_prove, options.confirm.noisy_gain);
   const auto claims = claims_of(chosen, baseline);
   phase = Phase::confirm;
-  confirm.emplace(options.confirm, options.max_pairs, field, claims, rotation_of(claims));
+  confirm.emplace(options.confirm, options.max_pairs, min_pairs(), field, claims, rotation_of(claims));
 }
 
 std::optional<Want> Contest::State::want_of(OpeningStep step) {
@@ -231,6 +240,9 @@ std::optional<Want> Contest::State::advance_confirm() {
 /// Nothing was proven faster: the baseline wins, unless it may not.
 void Contest::State::settle_unproven() {
   result.decided = true;
+  if (confirm && result.reason.empty()) {
+    if (const auto pairs = confirm->too_few_pairs(confirm->first_claim())) result.reason = too_few(*pairs, min_pairs());
+  }
   if (!field.entrant(result.baseline).may_win) {
     result.verdict = Verdict::required;
     return;
@@ -298,7 +310,11 @@ void Contest::State::finish_exhaustive() {
   }
   finish();
   // The samples that chose the winner also time it, so the whole interval must show the gain.
-  if (result.verdict == Verdict::faster && result.comparison.interval.low <= 1 + options.min_gain) {
+  const uint32_t pairs = std::min(min_pairs(), exhaustive->iters());
+  const bool has_pairs = result.comparison.num_clean >= pairs;
+  const bool is_shown = has_pairs && result.comparison.interval.low > 1 + options.min_gain;
+  if (result.verdict == Verdict::faster && !is_shown) {
+    if (!has_pairs) result.reason = too_few(result.comparison.num_clean, pairs);
     result.tied = {result.winner, result.baseline};
     result.verdict = Verdict::tie;
     result.winner = result.baseline;
@@ -308,6 +324,7 @@ void Contest::State::finish_exhaustive() {
 
 /// The best of each other layout was chosen by the finals, so the samples that confirm the winner may confirm it too.
 void Contest::State::mark_confirmed() {
+  if (is_denied) return;
   const auto others = best_of_other_layouts(confirm->first_claim().winner);
   for (FinalistResult& finalist : result.finalists) {
     const Slot slot = finalist.slot;
@@ -365,9 +382,10 @@ Want Contest::next() {
 
 void Contest::join(const Entrant& entrant) {
   auto& state = *state_;
-  const bool replaces_baseline = entrant.baseline && !state.field.baseline() && state.phase != Phase::finished;
-  ATTUNE_CHECK(state.may_join > 0 || replaces_baseline, "slot {} joins a contest that requested no entrants",
-               entrant.slot);
+  const bool replaces_baseline = entrant.baseline && !state.field.baseline();
+  const bool comes_back = entrant.shortlisted && state.phase != Phase::race;
+  ATTUNE_CHECK(state.may_join > 0 || replaces_baseline || comes_back,
+               "slot {} joins a contest that requested no entrants", entrant.slot);
   if (state.may_join > 0) --state.may_join;
   const bool known = state.field.has(entrant.slot);
   state.field.add(entrant);
@@ -417,8 +435,17 @@ void Contest::withdraw(Slot slot) {
   state.race.withdraw(slot);
   std::erase(state.dropped, slot);
   state.field.remove(slot);
+  restart();
+}
+
+void Contest::restart() {
+  auto& state = *state_;
   state.wanted.clear();
-  if (!state.exhaustive && state.phase != Phase::race && state.phase != Phase::finished) state.start_finals();
+  if (state.phase == Phase::race) return;
+  if (state.exhaustive)
+    state.phase = Phase::finals;  // Its samples stay, and decide again.
+  else
+    state.start_finals();
 }
 
 void Contest::delayed() { state_->waited = true; }
@@ -442,21 +469,7 @@ std::vector<Slot> Contest::finalists() const {
   return state_->phase == Phase::race ? std::vector<Slot>() : state_->finalists;
 }
 
-Measurement Contest::measurement(Slot slot, Rounds rounds) const {
-  const auto& table = state_->field.samples();
-  const auto samples = table.samples(slot, rounds);
-  Measurement measurement;
-  measurement.samples.assign(samples.begin(), samples.end());
-  measurement.dropped_samples = table.num_dropped(slot);
-  measurement.noisy = table.num_clean(slot, rounds) < SampleTable::kMinClean;
-  if (state_->field.has(slot)) measurement.workspace_bytes = state_->field.entrant(slot).workspace_bytes;
-  if (!samples.empty()) {
-    const auto times = usable_times(samples);
-    measurement.median_us = median(times);
-    measurement.spread_us = scaled_mad(times);
-  }
-  return measurement;
-}
+Measurement Contest::measurement(Slot slot, Rounds rounds) const { return state_->field.measurement(slot, rounds); }
 
 Rounds Contest::rounds_since_race() const {
   return state_->finals ? Rounds{.first = state_->finals->rounds().first} : Rounds{};
@@ -465,6 +478,15 @@ Rounds Contest::rounds_since_race() const {
 double Contest::median_us(Slot slot) const {
   const double us = state_->field.samples().median_us(slot);
   return std::isfinite(us) ? us : 0;
+}
+
+void Contest::deny(std::string reason) {
+  auto& state = *state_;
+  state.is_denied = true;
+  state.result.reason = std::move(reason);
+  state.settle_unproven();
+  if (state.confirm) state.tie_by_openings(state.confirm->openings());
+  state.finish();
 }
 
 ContestResult Contest::result() const {

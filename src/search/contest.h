@@ -55,7 +55,8 @@ class Contest {
   Contest& operator=(Contest&&) noexcept;
 
   Want next();
-  /// Adds an entrant. Requires: next() returned WantEntrants, or the entrant replaces a withdrawn baseline. At most one
+  /// Adds an entrant. Requires: next() returned WantEntrants, or the entrant replaces a withdrawn baseline, or it comes
+  /// back from the race (Entrant::shortlisted): then what followed the race restarts from the finals. At most one
   /// entrant is the baseline; a contest without one decides nothing and only reports.
   void join(const Entrant& entrant);
   /// Announces that no more entrants will join.
@@ -66,8 +67,10 @@ class Contest {
   /// Discards the last schedule unreported (a new epoch). The race asks for another round, the finals restart, and
   /// confirm and publish repeat the opening that was under way, because only samples of one epoch are paired.
   void interrupt();
-  /// Removes a slot whose candidate died, and discards the last schedule. What follows the race restarts from the
-  /// finals. If it was the baseline, join() a replacement.
+  /// Discards everything that followed the race, also when it is finished: it restarts from the finals.
+  void restart();
+  /// Removes a slot whose candidate died or is wrong, and discards the last schedule; then like restart(). If it was
+  /// the baseline, join() a replacement.
   void withdraw(Slot slot);
   void delayed();
   /// The next samples are of a fresh worker. Requires: next() returned WantFreshWorker.
@@ -94,6 +97,9 @@ class Contest {
   double median_us(Slot slot) const;
   /// Requires: next() returned ContestEnd.
   ContestResult result() const;
+  /// Makes a result that is `faster` one that is not proven, for a reason that the samples of the contest do not show.
+  /// Requires: next() returned ContestEnd.
+  void deny(std::string reason);
 
  private:
   struct State;

@@ -283,5 +283,56 @@ TEST(ContestFaults, AnotherBaselineTakesThePlaceOfOneThatDied) {
   }
 }
 
+TEST(ContestFaults, AWinnerNeedsAsManyCleanPairsAsTheFirstLook) {
+  const std::map<Slot, double> times = {{0, 1000}, {1, 100}};
+  for (const double dirty : {0.0, 1.0}) {
+    SyntheticWorld world(times, kSteady, 1);
+    Contest contest({});
+    const auto result = play(contest, world, entrants_of(times), [&](const auto&, Phase phase) {
+      world.noise().dirty = phase == Phase::confirm ? dirty : 0;
+    });
+    EXPECT_EQ(result.verdict, dirty > 0 ? Verdict::tie : Verdict::faster);
+    EXPECT_EQ(result.winner, dirty > 0 ? 0u : 1u) << "the baseline serves, though the other seems ten times as fast";
+    EXPECT_EQ(result.reason,
+              dirty > 0 ? "other work disturbed the samples: 0 clean pairs with the default, 8 are needed" : "");
+  }
+}
+
+TEST(ContestFaults, AnExhaustiveWinnerNeedsCleanPairsToo) {
+  const std::map<Slot, double> times = {{0, 1000}, {1, 100}};
+  for (const double dirty : {0.0, 1.0}) {
+    SyntheticWorld world(times, kSteady, 1);
+    world.noise().dirty = dirty;
+    Contest contest = Contest::exhaustive(1, 20, {});
+    const auto result = play(contest, world, entrants_of(times));
+    EXPECT_EQ(result.verdict, dirty > 0 ? Verdict::tie : Verdict::faster);
+    EXPECT_EQ(result.reason.empty(), dirty == 0);
+  }
+}
+
+TEST(ContestFaults, ADeniedResultKeepsTheBaselineAndSaysWhy) {
+  const std::map<Slot, double> times = {{0, 110}, {1, 100}};
+  SyntheticWorld world(times, kSteady, 1);
+  Contest contest({});
+  ASSERT_EQ(play(contest, world, entrants_of(times)).verdict, Verdict::faster);
+  contest.deny("another was as fast");
+  EXPECT_EQ(contest.result().verdict, Verdict::tie);
+  EXPECT_EQ(contest.result().winner, 0u);
+  EXPECT_EQ(contest.result().reason, "another was as fast");
+  for (const FinalistResult& one : contest.result().finalists) EXPECT_FALSE(one.confirmed);
+}
+
+TEST(ContestFaults, ADecidedContestIsDecidedAnewWithoutAWithdrawnWinner) {
+  const std::map<Slot, double> times = {{0, 110}, {1, 99}, {2, 100}};
+  SyntheticWorld world(times, kSteady, 1);
+  Contest contest({});
+  ASSERT_EQ(play(contest, world, entrants_of(times)).winner, 1u);
+  contest.withdraw(1);
+  EXPECT_EQ(contest.phase(), Phase::finals);
+  const auto result = play(contest, world, {});
+  EXPECT_EQ(result.winner, 2u);
+  EXPECT_EQ(result.verdict, Verdict::faster);
+}
+
 }  // namespace
 }  // namespace attune

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "core/record.h"
@@ -22,6 +23,8 @@ struct ContestResult {
   bool decided = false;
   Slot winner = 0, baseline = 0;
   Verdict verdict = Verdict::baseline;
+  /// Why what looked faster is not called so, as a clause; empty: for no special reason, or it is.
+  std::string reason;
   bool noisy = false;
   std::vector<Slot> tied;  ///< Includes the winner.
   std::vector<FinalistResult> finalists;

@@ -14,6 +14,7 @@ class Exhaustive {
   std::vector<Turn> next(const std::vector<Slot>& slots);
   /// True if the last rounds returned are warm-up rounds.
   bool is_warmup() const noexcept { return num_rounds_ < warmup_; }
+  uint32_t iters() const noexcept { return iters_; }
   void reported() noexcept { num_rounds_ += num_wanted_; }
 
  private:

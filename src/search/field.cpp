@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "core/statistics.h"
 
 namespace attune {
 
@@ -78,6 +79,21 @@ std::vector<Turn> Field::schedule(std::span<const Slot> slots, uint32_t num_roun
     for (const Slot slot : order) turns.push_back({.slot = slot, .round = last_round_});
   }
   return turns;
+}
+
+Measurement Field::measurement(Slot slot, Rounds rounds) const {
+  const auto samples = samples_.samples(slot, rounds);
+  Measurement measurement;
+  measurement.samples.assign(samples.begin(), samples.end());
+  measurement.dropped_samples = samples_.num_dropped(slot);
+  measurement.noisy = samples_.num_clean(slot, rounds) < SampleTable::kMinClean;
+  if (has(slot)) measurement.workspace_bytes = entrant(slot).workspace_bytes;
+  if (!samples.empty()) {
+    const auto times = usable_times(samples);
+    measurement.median_us = median(times);
+    measurement.spread_us = scaled_mad(times);
+  }
+  return measurement;
 }
 
 std::vector<Slot> Field::ranked(std::span<const Slot> slots, Rounds rounds) const {

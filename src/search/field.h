@@ -38,6 +38,8 @@ class Field {
   SampleTable& samples() noexcept { return samples_; }
   const SampleTable& samples() const noexcept { return samples_; }
 
+  /// All samples of a slot in some rounds, with median and spread. Samples of a discarded block are only counted.
+  Measurement measurement(Slot slot, Rounds rounds) const;
   /// Slots ordered by median over some rounds. Ties are broken by less workspace, then by name.
   std::vector<Slot> ranked(std::span<const Slot> slots, Rounds rounds) const;
   /// The first of ranked(). Requires: `slots` is not empty.

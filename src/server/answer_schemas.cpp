@@ -95,7 +95,7 @@ ordered_json result() {
 
 ordered_json finalist() {
   return object({{"candidate", text()}, {"winner", flag()}, {"us", number()}}, {{"speedup", number()},
-                                                                                {"interval", list(number())},
+                                                                                {"interval", nullable(list(number()))},
                                                                                 {"clean_pairs", count()},
                                                                                 {"metadata", list(by_name(text()))}});
 }
@@ -114,8 +114,9 @@ ordered_json decision() {
                  {"launches", count()},    {"versions", by_name(text())},
                  {"protocol", text()}},
                 {{"speedup", number()},
-                 {"interval", list(number())},
+                 {"interval", nullable(list(number()))},
                  {"clean_pairs", count()},
+                 {"reason", text()},
                  {"best_untuned",
                   object({{"candidate", text()}, {"us", number()}, {"speedup", number()}, {"screened", flag()}})}});
 }

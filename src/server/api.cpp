@@ -29,6 +29,9 @@ const ApiParameter kLimit{"limit", "integer", "lines at most, 1 to 1000"};
 
 ordered_json time_or_null(int64_t at_ms) { return at_ms == 0 ? ordered_json() : ordered_json(at_ms); }
 
+/// A ratio or an end of its interval; 0: unknown.
+ordered_json ratio_or_null(double ratio) { return ratio > 0 ? ordered_json(ratio) : ordered_json(); }
+
 ordered_json result_json(const ResultRow& row) {
   return {{"id", row.stamp.id},
           {"at_ms", time_or_null(row.stamp.at_ms)},
@@ -40,9 +43,9 @@ ordered_json result_json(const ResultRow& row) {
           {"require", text(row.require)},
           {"us", row.us},
           {"default_us", row.baseline_us},
-          {"speedup", row.ratio},
-          {"low", row.low},
-          {"high", row.high},
+          {"speedup", ratio_or_null(row.ratio)},
+          {"low", ratio_or_null(row.low)},
+          {"high", ratio_or_null(row.high)},
           {"seconds", row.seconds},
           {"candidates", row.num_candidates},
           {"noisy", row.is_noisy},

@@ -12,6 +12,7 @@
 
 #include "base/descriptor.h"
 #include "base/error.h"
+#include "base/file.h"
 
 namespace attune {
 namespace {
@@ -48,6 +49,9 @@ std::optional<std::string> why_truncated(const std::filesystem::path& file) {
 SharedLibrary::SharedLibrary(const std::filesystem::path& file) {
   if (const auto why = why_truncated(file)) fail(ErrorCode::io, "cannot open a compiled kernel: {}", *why);
   handle_ = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle_ == nullptr && is_mounted_noexec(file))
+    fail(ErrorCode::io, "compiled kernels lie in a folder that is mounted noexec, set ATTUNE_CACHE to another: '{}'",
+         file.string());
   if (handle_ == nullptr)
     fail(ErrorCode::io, "cannot open a compiled kernel, `attune kernels clear` has it compiled again: {}",
          loader_reason());

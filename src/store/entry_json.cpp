@@ -186,6 +186,7 @@ json to_json(const Decision& decision) {
                 {"strategy", decision.strategy},
                 {"dropped_bests", std::move(dropped_bests)}};
   write(value, "winner_us", decision.comparison);
+  if (!decision.reason.empty()) value["reason"] = decision.reason;
   if (decision.deadlines != Deadlines{}) value["deadlines"] = json_of(decision.deadlines);
   if (decision.incumbent) value["incumbent"] = json_of(*decision.incumbent);
   if (decision.best_untuned) value["best_untuned"] = json_of(*decision.best_untuned);
@@ -300,6 +301,7 @@ Decision decision_from(const json& value) {
   if (!found) fail_value("the verdict", verdict);
   decision.verdict = *found;
   decision.noisy = value.at("noisy").get<bool>();
+  decision.reason = value.value("reason", "");
   decision.incomplete = value.value("incomplete", false);
   decision.dropped_samples = value.value("dropped_samples", 0u);
   decision.errors = errors_from(value.at("errors"));

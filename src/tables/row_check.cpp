@@ -72,6 +72,10 @@ void run(CheckedRow& row, const Candidate& candidate, Executor& executor, Kernel
     row.reason.clear();
     if (const Outcome& of_default = timed.front().outcome; !of_default.ok())
       row.reason = fmt::format("the default is not compared, {}: {}", name(of_default.status), of_default.detail);
+    if (row.reason.empty() && both.size() > 1 && row.comparison.ratio == 0) {
+      row.status = CheckStatus::unknown;
+      row.reason = "other work disturbed its samples or the default's in every round, check it again";
+    }
     const bool is_slow = both.size() > 1 && row.comparison.ratio > 0 && row.require == Requirement::none &&
                          is_slower_than_baseline(row.comparison, options.max_slowdown_pct);
     if (!is_slow && !is_slower_than_stated(*mine.outcome.measurement, *row.us, options.slower_than_pct)) return;
@@ -160,6 +164,7 @@ std::string_view name(CheckStatus status) noexcept {
   static constexpr std::array<std::string_view, kNumCheckStatuses> kNames = {"ok",
                                                                              "loaded",
                                                                              "not taken",
+                                                                             "unknown",
                                                                              "foreign device",
                                                                              "unusable",
                                                                              "slower than its row says",

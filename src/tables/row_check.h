@@ -18,18 +18,19 @@
 namespace attune {
 
 /// Result of checking a row, from best to worst. not_taken: as good as ok or loaded, but no lookup on the device takes
-/// the row. foreign: of another device, unchecked.
+/// the row. unknown: correct, but no clean sample shows how fast it is. foreign: of another device, unchecked.
 enum class CheckStatus : uint8_t {
   ok,
   loaded,
   not_taken,
+  unknown,
   foreign,
   unusable,
   slower_than_stated,
   slower_than_baseline,
   wrong
 };
-inline constexpr size_t kNumCheckStatuses = 8;
+inline constexpr size_t kNumCheckStatuses = 9;
 std::string_view name(CheckStatus status) noexcept;
 
 /// A row of a table or of a results file, and what its check found.
@@ -88,14 +89,15 @@ class CheckCounts {
   bool is_suspect() const;
   /// Whether at least one row of this device could be checked.
   bool is_checked() const {
-    return of(CheckStatus::ok) + of(CheckStatus::loaded) + of(CheckStatus::not_taken) > 0 || is_suspect();
+    return of(CheckStatus::ok) + of(CheckStatus::loaded) + of(CheckStatus::not_taken) + of(CheckStatus::unknown) > 0 ||
+           is_suspect();
   }
   /// Whether a check succeeds: at least one row could be checked, none is wrong or slow, and none of this device is
-  /// unusable, since such a row serves nobody.
-  bool passed() const {
+  /// unusable, since such a row serves nobody; if `strict`, none is unknown either.
+  bool passed(bool strict = false) const {
     if (!is_checked()) return false;
     const bool are_all_usable = of(CheckStatus::unusable) == 0;
-    return are_all_usable && !is_suspect();
+    return are_all_usable && !is_suspect() && !(strict && of(CheckStatus::unknown) > 0);
   }
   /// Returns the counts as text, such as `3 ok, 1 wrong`.
   std::string text() const;

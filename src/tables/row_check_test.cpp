@@ -192,6 +192,15 @@ TEST_F(RowCheckTest, AKernelSlowerThanTheDefaultIsFoundWithinTheLimit) {
   EXPECT_EQ(check(), CheckStatus::ok);
 }
 
+TEST_F(RowCheckTest, OfARowWithoutACleanSampleNothingIsKnown) {
+  FakeDevice disturbed(FakeNoise{.slow_clock_share = 1});
+  LocalExecutor executor(disturbed, registry());
+  row_.kernel = "fake.gemm@1:split_k=4;tile_m=128;tile_n=16";  // Not the default.
+  check_row(row_, executor, nullptr, options_);
+  EXPECT_EQ(row_.status, CheckStatus::unknown);
+  EXPECT_EQ(row_.comparison.ratio, 0);
+}
+
 TEST_F(RowCheckTest, AKernelSlowerThanItsRowStatesIsFoundWithinTheLimit) {
   check();
   row_.us = row_.comparison.us / 1.4;
@@ -211,6 +220,11 @@ TEST(CheckCounts, PassIfARowWasCheckedAndNoneIsSuspectOrUnusable) {
   EXPECT_TRUE(counts.passed());
   counts.add(CheckStatus::not_taken);
   EXPECT_TRUE(counts.passed()) << "it does no harm";
+  CheckCounts with_unknown = counts;
+  with_unknown.add(CheckStatus::unknown);
+  EXPECT_TRUE(with_unknown.passed());
+  EXPECT_FALSE(with_unknown.passed(true)) << "strictly";
+  EXPECT_TRUE(counts.passed(true));
   for (const auto bad : {CheckStatus::wrong, CheckStatus::unusable, CheckStatus::slower_than_baseline,
                          CheckStatus::slower_than_stated}) {
     CheckCounts with_bad = counts;

@@ -64,6 +64,7 @@ struct JournalValues {
     value.tied = {candidate("a=1")};
     value.verdict = Verdict::tie;
     value.noisy = true;
+    value.reason = "too few pairs";
     value.comparison = {.us = 0.1, .interval = {1, 1e300}, .num_clean = 21};
     value.num_openings = 3;
     value.pause_cut = true;

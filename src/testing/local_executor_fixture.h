@@ -52,6 +52,8 @@ class PlantedSolver final : public Solver {
             "enqueued=0;fault=none;us=5", "enqueued=1;fault=none;us=5", "claims=1;fault=none;us=5"}) {
         rows.push_back(Config::parse(row));
       }
+      for (auto fault = static_cast<size_t>(Fault::late); fault < kFaultNames.size(); ++fault)
+        rows.push_back(Config::parse(fmt::format("fault={};us=5", kFaultNames[fault])));
       return SearchSpace::listed(std::move(rows));
     }
     Config untuned(const Problem&) override { return Config::parse("fault=none;us=5"); }

@@ -64,7 +64,7 @@ class TurnsExecutor final : public ForwardingExecutor {
   using ForwardingExecutor::ForwardingExecutor;
   void begin(Request request) override {
     const auto* const sample = std::get_if<request::Sample>(&request);
-    for (const Turn& turn : sample != nullptr ? sample->schedule : std::vector<Turn>())
+    for (const Turn& turn : sample != nullptr && !sample->recheck ? sample->schedule : std::vector<Turn>())
       launches.push_back(turn.launches);
     ForwardingExecutor::begin(std::move(request));
   }

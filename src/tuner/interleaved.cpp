@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <utility>
 
 #include "base/error.h"
@@ -41,7 +42,7 @@ void compare_to_first(const Timed& first, Timed& other) {
     const Sample &a = first.samples[round], &b = other.samples[round];
     if (!a.dirty && !b.dirty && a.us > 0 && b.us > 0) logs.push_back(std::log(a.us / b.us));
   }
-  set_ratio(other.result->comparison, logs);
+  if (&other != &first) set_ratio(other.result->comparison, logs);
   other.result->comparison.num_clean = static_cast<uint32_t>(logs.size());
 }
 
@@ -89,6 +90,55 @@ SampleAnswer sample_all(Executor& executor, std::vector<Turn> schedule, const Ti
       std::erase_if(schedule, [&](const Turn& turn) { return turn.slot == one.first; });
       failed.push_back(std::move(one));
     }
+  }
+}
+
+/// Times all candidates in turn, and verifies them again where they were timed. What was sampled beside one that is
+/// wrong then counts for none: the others are timed again, in a fresh worker.
+void time_and_recheck(Executor& executor, std::vector<Timed*> alive, const Limits& limits,
+                      const InterleavedOptions& options) {
+  Random random(options.seed + 1);
+  const auto drop_failed = [&](const SampleAnswer& answer) {
+    for (const auto& [slot, outcome] : answer.failed) {
+      const auto found = std::ranges::find(alive, slot, &Timed::slot);
+      if (found == alive.end()) continue;
+      (*found)->result->outcome = outcome;
+      alive.erase(found);
+    }
+  };
+  while (!alive.empty()) {
+    std::vector<Turn> schedule, checks;
+    for (Timed* timed : alive) {
+      timed->samples.clear();
+      checks.push_back({.slot = timed->slot, .launches = 1 + kCallsInARow, .limit = limits.run});
+    }
+    auto order = alive;
+    for (uint32_t round = 0; round < options.rounds; ++round) {
+      random.shuffle(order);
+      for (const Timed* timed : order)
+        schedule.push_back({timed->slot, round, timed->batch, turn_limit(timed->batch, limits), timed->timing});
+    }
+    if (schedule.empty()) return;
+    const SampleAnswer sampled = sample_all(executor, std::move(schedule), options.tick);
+    drop_failed(sampled);
+    if (sampled.is_cancelled) return;
+    for (size_t i = 0; i < sampled.turns.size(); ++i) {
+      const auto timed = std::ranges::find(alive, sampled.turns[i].slot, &Timed::slot);
+      if (timed != alive.end()) (*timed)->samples.push_back(sampled.samples[i]);
+    }
+    std::erase_if(checks,
+                  [&](const Turn& turn) { return std::ranges::find(alive, turn.slot, &Timed::slot) == alive.end(); });
+    if (checks.empty()) return;
+    random.shuffle(checks);
+    const SampleAnswer checked = sample(executor, {std::move(checks), true}, options.tick);
+    if (checked.is_cancelled) {
+      for (Timed* timed : alive)
+        timed->result->outcome = {.status = Status::cancelled, .detail = "the run was stopped"};
+      return;
+    }
+    drop_failed(checked);
+    const bool is_same_worker = checked.epoch == sampled.epoch;
+    if (checked.failed.empty() && !checked.interrupted && is_same_worker) return;
   }
 }
 
@@ -163,30 +213,16 @@ std::vector<TimedCandidate> time_interleaved(Executor& executor, const Problem& 
   if (options.protocol.require != Requirement::none && !alive.empty())
     compare_processes(executor, alive, limits, options.tick);
   time_alike(alive);
-  Random random(options.seed + 1);
-  std::vector<Turn> schedule;
-  std::vector<Timed*> order;
-  for (Timed& timed : alive) order.push_back(&timed);
-  for (uint32_t round = 0; round < options.rounds; ++round) {
-    random.shuffle(order);
-    for (const Timed* timed : order)
-      schedule.push_back({timed->slot, round, timed->batch, turn_limit(timed->batch, limits), timed->timing});
-  }
-  if (!schedule.empty()) {
-    const SampleAnswer sampled = sample_all(executor, std::move(schedule), options.tick);
-    note_failures(sampled, alive);
-    for (Timed& timed : alive) {
-      // The answer contains no turns of a candidate that failed.
-      for (size_t i = 0; i < sampled.turns.size(); ++i) {
-        if (sampled.turns[i].slot == timed.slot) timed.samples.push_back(sampled.samples[i]);
-      }
-      if (!timed.result->outcome.ok()) continue;
-      fill_measurement(timed);
-      if (results.front().outcome.ok())
-        compare_to_first(alive.front(), timed);
-      else
-        timed.result->comparison.ratio = 0;
-    }
+  std::vector<Timed*> timed;
+  for (Timed& one : alive) timed.push_back(&one);
+  time_and_recheck(executor, std::move(timed), limits, options);
+  for (Timed& one : alive) {
+    if (!one.result->outcome.ok() || options.rounds == 0) continue;
+    fill_measurement(one);
+    if (results.front().outcome.ok())
+      compare_to_first(alive.front(), one);
+    else
+      one.result->comparison.ratio = 0;
   }
   executor.close(kId);
   return results;

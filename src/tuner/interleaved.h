@@ -16,7 +16,8 @@ class Kernels;
 struct TimedCandidate {
   Candidate candidate;
   Outcome outcome;  ///< Includes the measurement if it is ok and was timed.
-  /// With the first given candidate; the ratio is 0 for all if that one failed, or was not timed.
+  /// With the first given candidate; the ratio is 0 for all if that one failed, or was not timed, and for one that has
+  /// no clean pair of samples with it.
   Comparison comparison;
 };
 

@@ -35,6 +35,8 @@ class StoppableExecutor final : public Executor {
   bool is_stopped = false, is_closed = false;
   Slot fails = 0;               ///< The candidate that is not admitted.
   Slot is_timed_by_events = 0;  ///< All others can be captured.
+  Slot is_disturbed = 0;        ///< All its samples are dirty.
+  Slot is_wrong_afterwards = 0;
   /// Called with each request before it is done.
   std::function<void(const Request&)> on_request = [](const Request&) {};
 
@@ -49,7 +51,16 @@ class StoppableExecutor final : public Executor {
   static Answer done(const request::Recycle&) { return RecycleAnswer{1}; }
   Answer done(const request::Sample& sample) {
     if (++num_samples_ > 10) fail(ErrorCode::internal, "a caller repeats a request without end");
-    return SampleAnswer{.turns = sample.schedule, .samples = std::vector<Sample>(sample.schedule.size(), {.us = 5})};
+    SampleAnswer answer;
+    for (const Turn& turn : sample.schedule) {
+      if (sample.recheck && turn.slot == is_wrong_afterwards)
+        answer.failed.emplace_back(turn.slot, Outcome{.status = Status::wrong_result, .detail = "wrong afterwards"});
+      if (sample.recheck) continue;
+      answer.turns.push_back(turn);
+      answer.samples.push_back({.us = turn.slot == 1 ? 5.0f : 40.0f, .dirty = turn.slot == is_disturbed});
+    }
+    answer.suspect = !answer.failed.empty();
+    return answer;
   }
 
   DeviceInfo device_{.kind = "fake"};
@@ -93,7 +104,8 @@ TEST_F(Interleaved, GraphsTimeAllOrNone) {
       EXPECT_EQ(open->protocol.timing, Timing::graph) << "as the kind of the device says";
     }
     const auto* sample = std::get_if<request::Sample>(&request);
-    for (const Turn& turn : sample != nullptr ? sample->schedule : std::vector<Turn>()) timings.push_back(turn.timing);
+    if (sample == nullptr || sample->recheck) return;
+    for (const Turn& turn : sample->schedule) timings.push_back(turn.timing);
   };
   for (const Timing expected : {Timing::graph, Timing::events}) {
     executor_.is_timed_by_events = expected == Timing::events ? 2 : 0;
@@ -124,10 +136,40 @@ TEST_F(Interleaved, NothingIsComparedWithAFirstOneThatFailed) {
   const auto results = run();
   EXPECT_EQ(results[0].outcome.status, Status::crashed);
   EXPECT_TRUE(results[1].outcome.ok());
-  EXPECT_EQ(results[1].comparison.us, 5);
+  EXPECT_EQ(results[1].comparison.us, 40);
   EXPECT_EQ(results[1].comparison.ratio, 0) << "it is no 1.000 against itself";
   executor_.fails = 0;
-  EXPECT_EQ(run()[1].comparison.ratio, 1);
+  EXPECT_NEAR(run()[1].comparison.ratio, 0.125, 1e-9);
+}
+
+TEST_F(Interleaved, ARatioWithoutACleanPairIsUnknown) {
+  for (const Slot disturbed : {1u, 2u}) {
+    executor_.is_disturbed = disturbed;
+    const auto results = run();
+    EXPECT_EQ(results[1].comparison.ratio, 0) << "it is no 1.000 of candidates that are 8 times apart";
+    EXPECT_EQ(results[1].comparison.num_clean, 0u);
+    EXPECT_EQ(results[0].comparison.ratio, 1) << "against itself";
+  }
+}
+
+TEST_F(Interleaved, AllAreVerifiedAgainAfterTimingAndTheOthersTimedAnewWithoutOneThatIsWrong) {
+  size_t num_rechecked = 0, num_timed = 0;
+  executor_.on_request = [&](const Request& request) {
+    const auto* sample = std::get_if<request::Sample>(&request);
+    if (sample == nullptr) return;
+    (sample->recheck ? num_rechecked : num_timed) += sample->schedule.size();
+    for (const Turn& turn : sample->schedule) EXPECT_TRUE(!sample->recheck || turn.launches > kCallsInARow);
+  };
+  run();
+  EXPECT_EQ(num_rechecked, 2u);
+  EXPECT_EQ(num_timed, 6u);
+  executor_.is_wrong_afterwards = 2;
+  const auto results = run();
+  EXPECT_TRUE(results[0].outcome.ok());
+  EXPECT_EQ(results[0].outcome.measurement->samples.size(), 3u);
+  EXPECT_EQ(results[1].outcome.status, Status::wrong_result);
+  EXPECT_FALSE(results[1].outcome.measurement);
+  EXPECT_EQ(num_timed, 6u + 6 + 3);
 }
 
 TEST_F(Interleaved, AnInterruptWhileItSamplesEndsIt) {

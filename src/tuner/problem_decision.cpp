@@ -82,6 +82,33 @@ void ProblemRun::end_race() {
   finish(Ending::shortlisted, "");
 }
 
+Decision ProblemRun::decision_of(const ContestResult& outcome) {
+  std::vector<Candidate> opponents = source_->untuned();
+  const auto& recommended = source_->recommended();
+  opponents.insert(opponents.end(), recommended.begin(), recommended.end());
+  std::erase_if(opponents, [&](const Candidate& one) { return !is_opponent(one); });
+  return make_decision({.problem = item_.problem,
+                        .device = context_.executor.device(),
+                        .protocol = how_.protocol,
+                        .contest = outcome,
+                        .entrants = entrants_,
+                        .race_times = race_times_,
+                        .failures = result_.failures,
+                        .contenders = contenders_,
+                        .opponents = std::move(opponents),
+                        .versions = source_->versions(),
+                        .strategy = how_.strategy.name,
+                        .incumbent = item_.incumbent,
+                        .deadlines = deadlines(),
+                        .is_cut_short = asking_ == Asking::incomplete || cut_.has_value(),
+                        .pause_cut = pause_cut_,
+                        .timing = timing_of(entrants_.at(outcome.winner)),
+                        .launches = num_admission_launches_ + sampler_.num_launches(),
+                        .dropped_samples = sampler_.num_dropped(),
+                        .num_candidates = result_.num_candidates,
+                        .seconds = result_.seconds + context_.clock.now_s() - step_began_s_});
+}
+
 void ProblemRun::decide() {
   const ContestResult outcome = contest_.result();
   if (cut_ && (cut_->is_abandoned || !outcome.decided)) return finish(Ending::cut, cut_->reason);
@@ -103,30 +130,17 @@ void ProblemRun::decide() {
     evidence.measurement->rotation_bytes = entrant.rotation_bytes;
     journal.emplace_back(record_of(entrant, Stage::final, std::move(evidence)));
   }
-  std::vector<Candidate> opponents = source_->untuned();
-  const auto& recommended = source_->recommended();
-  opponents.insert(opponents.end(), recommended.begin(), recommended.end());
-  std::erase_if(opponents, [&](const Candidate& one) { return !is_opponent(one); });
-  result_.decision = make_decision({.problem = item_.problem,
-                                    .device = context_.executor.device(),
-                                    .protocol = how_.protocol,
-                                    .contest = outcome,
-                                    .entrants = entrants_,
-                                    .race_times = race_times_,
-                                    .failures = result_.failures,
-                                    .contenders = contenders_,
-                                    .opponents = std::move(opponents),
-                                    .versions = source_->versions(),
-                                    .strategy = how_.strategy.name,
-                                    .incumbent = item_.incumbent,
-                                    .deadlines = deadlines(),
-                                    .is_cut_short = asking_ == Asking::incomplete || cut_.has_value(),
-                                    .pause_cut = pause_cut_,
-                                    .timing = timing_of(entrants_.at(outcome.winner)),
-                                    .launches = num_admission_launches_ + sampler_.num_launches(),
-                                    .dropped_samples = sampler_.num_dropped(),
-                                    .num_candidates = result_.num_candidates,
-                                    .seconds = result_.seconds + context_.clock.now_s() - step_began_s_});
+  result_.decision = decision_of(outcome);
+  const auto& untuned = result_.decision->best_untuned;
+  if (outcome.verdict == Verdict::faster && untuned && untuned->candidate != result_.decision->winner &&
+      untuned->ratio <= 1) {
+    // The race was wrong about one of them, so they meet in the finals.
+    const Candidate candidate = untuned->candidate;
+    result_.decision.reset();
+    if (come_back(candidate)) return;
+    contest_.deny(fmt::format("an untuned config that left the race was as fast: {}", candidate.name()));
+    return decide();
+  }
   journal.emplace_back(*result_.decision);
   append(journal);
   finish(Ending::decided, "");

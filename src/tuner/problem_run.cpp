@@ -104,6 +104,8 @@ void ProblemRun::take_step() {
     const bool is_race_over = state_ != State::contesting && contest_.phase() != Phase::race;
     if (is_race_over)
       end_race();  // a finalist may be lost, so the request is dropped and asked for again
+    else if (needs_recheck(want))
+      recheck();
     else
       fulfil(want);
   }

@@ -119,6 +119,10 @@ class ProblemRun {
   void warm_up();
   void join(EntrantFacts& entrant);
   void sample(std::vector<Turn> schedule);
+  bool needs_recheck(const Want& want) const;
+  void recheck();
+  void bring_back();
+  bool come_back(const Candidate& candidate);
   std::optional<SampleAnswer> run_schedule(std::span<const Turn> schedule);
   void look_at_clock();
   Timing timing_of(const EntrantFacts& entrant) const;
@@ -138,6 +142,7 @@ class ProblemRun {
   void retire_dropped();
   Measurement screened(const EntrantFacts& entrant);
   void end_race();
+  Decision decision_of(const ContestResult& outcome);
   void decide();
   void finish_without_row();
   void finish(Ending ending, std::string reason);
@@ -177,6 +182,10 @@ class ProblemRun {
   uint64_t num_admission_launches_ = 0;
   double ready_at_s_ = 0, step_began_s_ = 0;
   bool needs_fresh_worker_ = false, pause_cut_ = false;
+  // Finalists that were sampled and not verified since, whether that was in an opening of the confirm, and those that
+  // were verified in calls in a row.
+  std::set<Slot> unchecked_, repeated_;
+  bool is_of_opening_ = false;
   std::optional<double> finals_began_s_;
   std::set<std::string> clock_held_by_;
   std::string clock_remark_;

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/hash.h"
+#include "base/random.h"
 #include "device/device_kind.h"
 #include "measure/blocking_calls.h"
 #include "tuner/problem_run.h"
@@ -31,7 +33,11 @@ void ProblemRun::sample(std::vector<Turn> schedule) {
   if (sampled.interrupted || !sampled.failed.empty()) return retire_dropped();
   sampler_.took(contest_);
   contest_.report(sampled.samples);
-  if (contest_.phase() != Phase::race) look_at_clock();
+  if (contest_.phase() != Phase::race) {
+    look_at_clock();
+    is_of_opening_ = contest_.phase() != Phase::finals || how_.exhaustive;
+    for (const Turn& turn : sampled.turns) unchecked_.insert(turn.slot);
+  }
   if (contest_.phase() == Phase::race) {
     for (size_t i = 0; i < sampled.turns.size(); ++i) {
       const auto entrant = entrants_.find(sampled.turns[i].slot);
@@ -42,6 +48,58 @@ void ProblemRun::sample(std::vector<Turn> schedule) {
     }
   }
   retire_dropped();
+}
+
+/// Whether what was sampled must be verified again first: the contest leaves the worker, or decides.
+bool ProblemRun::needs_recheck(const Want& want) const {
+  const bool is_over = !std::holds_alternative<WantSamples>(want) && !std::holds_alternative<WantEntrants>(want);
+  return is_over && !unchecked_.empty() && !(cut_ && cut_->is_abandoned);
+}
+
+/// Verifies the finalists again where they were timed. One that is wrong now leaves, and what was decided beside it is
+/// decided anew. The calls in a row cost as much as many samples, so a finalist makes them once, in an opening.
+void ProblemRun::recheck() {
+  if (context_.interrupted()) return;  // the run abandons its problems
+  std::vector<Turn> turns;
+  for (const Slot slot : unchecked_) {
+    const bool repeats = is_of_opening_ && !repeated_.contains(slot);
+    turns.push_back({.slot = slot, .launches = repeats ? 1 + kCallsInARow : 1, .limit = run_limit(1)});
+  }
+  Random(derive_seed(how_.protocol.seed, fmt::format("recheck {}", sampler_.num_launches()))).shuffle(turns);
+  const SampleAnswer checked = sampler_.recheck(turns);
+  const bool is_void = checked.interrupted || !checked.failed.empty();
+  if (is_void) {
+    contest_.restart();
+    finals_began_s_.reset();
+    sampler_.discarded();
+    repeated_.clear();
+  } else if (is_of_opening_) {
+    repeated_.insert(unchecked_.begin(), unchecked_.end());
+  }
+  unchecked_.clear();
+  withdraw_failed(checked.failed);
+  if (!checked.failed.empty() && !how_.exhaustive) bring_back();
+}
+
+/// The fastest that the race has dropped compete again: one that was wrong may have driven them out.
+void ProblemRun::bring_back() {
+  for (const Candidate& candidate : race_times_.fastest(how_.contest.race.max_finalists)) come_back(candidate);
+}
+
+/// Has a candidate that left the race compete in the finals, which restart. False: it is there, failed, or there is no
+/// time.
+bool ProblemRun::come_back(const Candidate& candidate) {
+  const bool is_there = std::any_of(entrants_.begin(), entrants_.end(),
+                                    [&](const auto& one) { return one.second.candidate == candidate; });
+  if (is_there || cut_ || context_.must_stop() || is_known_failure(candidate)) return false;
+  EntrantFacts* const entrant = admit(candidate, true);
+  if (entrant == nullptr) return false;
+  entrant->shortlisted = true;
+  join(*entrant);
+  finals_began_s_.reset();
+  sampler_.discarded();
+  unchecked_.clear();
+  return true;
 }
 
 /// Notes what holds the device's clock down while samples are taken that decide.
@@ -90,6 +148,7 @@ void ProblemRun::start_again() {
   contest_.interrupt();
   if (contest_.phase() == Phase::finals) finals_began_s_.reset();
   sampler_.discarded();
+  unchecked_.clear();
 }
 
 /// The executor works on another problem meanwhile; for a single problem the tuner waits.
@@ -141,6 +200,7 @@ void ProblemRun::withdraw(Slot slot) {
   entrants_.erase(slot);
   finals_began_s_.reset();  // later phases restart from the finals
   needs_fresh_worker_ = false;
+  unchecked_.clear();
   if (slot != baseline_) return;
   baseline_ = 0;
   EntrantFacts* next = set_baseline(source_->untuned());

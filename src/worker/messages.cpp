@@ -309,7 +309,9 @@ json json_of(const request::Admit& admit) {
   return {{"type", "admit"}, {"id", admit.id}, {"slot", admit.slot}, {"admission", json_of(admit.admission)}};
 }
 json json_of(const request::Drop& drop) { return {{"type", "drop"}, {"slots", drop.slots}}; }
-json json_of(const request::Sample& sample) { return {{"type", "sample"}, {"schedule", packed(sample.schedule)}}; }
+json json_of(const request::Sample& sample) {
+  return {{"type", "sample"}, {"schedule", packed(sample.schedule)}, {"recheck", sample.recheck}};
+}
 
 json json_of(const reply::Ready& ready) {
   return {{"type", "ready"}, {"device", json(device_json(ready.device))}, {"build", ready.build}};
@@ -349,6 +351,7 @@ json json_of(const SampleAnswer& sampled) {
           {"launches", sampled.launches},
           {"dropped", sampled.dropped},
           {"failed", json_of(sampled.failed)},
+          {"suspect", sampled.suspect},
           {"time", packed(sampled.time)}};
 }
 
@@ -371,7 +374,7 @@ WorkerRequest request_of(const json& value) {
                           admission_from(value.at("admission"))};
   }
   if (type == "drop") return request::Drop{list_from(value.at("slots"), uint32_from)};
-  if (type == "sample") return request::Sample{turns_from(value.at("schedule"))};
+  if (type == "sample") return request::Sample{turns_from(value.at("schedule")), value.at("recheck").get<bool>()};
   fail(ErrorCode::invalid_input, "unknown type of request: '{}'", shown(type));
 }
 
@@ -409,6 +412,7 @@ Reply answer_of(const json& value) {
                         .launches = uint64_from(value.at("launches")),
                         .dropped = uint32_from(value.at("dropped")),
                         .failed = list_from(value.at("failed"), failed_from),
+                        .suspect = value.at("suspect").get<bool>(),
                         .time = time_from(value.at("time"))};
   }
   fail(ErrorCode::invalid_input, "unknown type of answer: '{}'", shown(type));

@@ -425,6 +425,7 @@ bool WorkerExecutor::settle(const WorkerRequest& request, Reply& reply) {
     sampled->epoch = epoch_;
     for (const auto& [slot, outcome] : sampled->failed) problems_.drop(slot);
     problems_.tell_lost(std::get<request::Sample>(request).schedule, sampled->failed);
+    if (sampled->suspect) replace();
     answer_ = std::move(*sampled);
   }
   // Processes that candidates left behind must not disturb the next ones. If the time is too short, the rest is killed

@@ -127,7 +127,7 @@ class TheProgram(story.Story):
                 self.assertRegex(tuned.stderr, f"(?m)^note: devices of the kind 'cuda' are left out, .*{re.escape(reason)}")
 
     def test_a_small_stack_is_enough(self):
-        if b"__asan_init" in story.PROGRAM.read_bytes() or b"__tsan_init" in story.PROGRAM.read_bytes():
+        if b"__asan_version_mismatch_check" in story.PROGRAM.read_bytes() or b"__tsan_func_entry" in story.PROGRAM.read_bytes():
             self.skipTest("a sanitized program needs more")
         self.put("shapes.csv", SHAPES)
         limited = ["bash", "-c", 'ulimit -s 64 && exec "$@"', "-", story.PROGRAM]

@@ -301,7 +301,7 @@ class Serve(story.Story):
             self.assertEqual(self.get(port, path)[0], status, path)
 
     def test_the_same_journal_twice_and_too_many_are_refused(self):
-        same = ("--journal", str(self.home / "journal.db"), f"{self.home}/../{self.home.name}/journal.db")
+        same = ("--journal", str(self.home / "journal.db"), "--journal", f"{self.home}/../{self.home.name}/journal.db")
         self.refused("serve", *same, "--listen", "127.0.0.1:0", says=["/journal.db is given twice"])
         many = [f"--journal=j{i}.db" for i in range(33)]
         self.refused("serve", *many, "--listen", "127.0.0.1:0", says=["at most 32 journals, got 33"])

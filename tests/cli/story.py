@@ -30,7 +30,7 @@ PROGRAM = Path(os.environ.get("ATTUNE_BIN", REPOSITORY / "build" / "release" / "
 
 def has_address_sanitizer(program):
     with open(program, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
-        return text.find(b"__asan_init") >= 0
+        return text.find(b"__asan_version_mismatch_check") >= 0
 
 
 # AddressSanitizer keeps freed memory for a while and marks all of it.

@@ -319,6 +319,17 @@ static void show_maps(int computes) {
   fclose(maps);
 }
 
+/* The main thread ends; the process has no other thread of its own. */
+static void end_the_main_thread(const char* candidate) {
+  const attune_gemm_key key = key_of(M);
+  WORKS(attune_gemm(dispatcher, &key, x, w, NULL, y, NULL));
+  check("a product", M);
+  run_candidate("a candidate", candidate);
+  puts("the main thread ends");
+  fflush(stdout);
+  pthread_exit(NULL);
+}
+
 int main(int argc, char** argv) {
   if (argc < 2) return 2;
   fill();
@@ -332,6 +343,8 @@ int main(int argc, char** argv) {
     fork_beside_a_compiler(argv + 2);
   else if ((strcmp(argv[1], "exit") == 0 || strcmp(argv[1], "join") == 0) && argc == 3)
     end_while_plans_are_made(atoi(argv[2]));
+  else if (strcmp(argv[1], "leave") == 0 && argc == 3)
+    end_the_main_thread(argv[2]);
   else if (strcmp(argv[1], "write") == 0 && argc == 3)
     have_it_write(argv[2]);
   else if (strcmp(argv[1], "open") == 0 && argc == 3)

@@ -4,6 +4,7 @@ embedding.c, against the build. $ATTUNE_EMBEDDING_ENDS: how many processes end i
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 from pathlib import Path
@@ -77,6 +78,22 @@ class AnEmbeddedLibrary(story.Story):
     def test_a_process_that_joins_its_threads_at_its_end_ends(self):
         for after_ms in (0, 1, 40):
             self.act("join", after_ms, timeout=60)
+
+    def test_a_process_whose_main_thread_has_ended_ends(self):
+        for candidate in self.candidates():
+            if not candidate.startswith(("openblas", "blis")):  # OpenBLAS' own threads keep every process, as docs/run_time.md says.
+                with self.subTest(candidate):
+                    self.act("leave", candidate, timeout=30)
+
+    def test_a_signal_ends_a_process_that_a_library_keeps(self):
+        for candidate in self.candidates():
+            with self.subTest(candidate):
+                process = subprocess.Popen([str(self.embedding), "leave", candidate], cwd=self.work, env=self.environment(),
+                                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+                self.addCleanup(process.kill)
+                self.assertIn("the main thread ends", process.stdout.readline())
+                process.terminate()
+                self.assertIn(process.wait(30), (0, -signal.SIGTERM))
 
     # -- what it writes ------------------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 """Programs with C++ run times, allocators and sanitizers of their own, against the build: guest.c and guest.cpp; and
 which symbols the installed objects export.
 
-$ATTUNE_RUNTIME_CALLS: calls of each program (default 60, three of each shape)."""
+$ATTUNE_RUNTIME_CALLS: calls of each program (default 60, three of each shape). Python and PyTorch: tests/python/runtimes_test.py."""
 import concurrent.futures
 import ctypes.util
 import os

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "base/descriptor.h"
+#include "base/library/kept_statics.h"
 
 namespace attune {
 namespace {
@@ -93,6 +94,16 @@ bool is_one_of(const link_map* library, const std::vector<std::string>& names) {
   });
 }
 
+/// Those that the process does not have yet.
+std::vector<std::string> not_loaded(std::vector<std::string> libraries) {
+  std::erase_if(libraries, [](const std::string& name) {
+    void* const handle = ::dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+    if (handle != nullptr) ::dlclose(handle);
+    return handle != nullptr;
+  });
+  return libraries;
+}
+
 struct Conflict {
   std::string symbol, library;
 };
@@ -160,11 +171,14 @@ void* open_separately(const fs::path& file, std::string& why) {
     }
     flags |= RTLD_DEEPBIND;
   }
+  const std::vector<std::string> new_libraries = not_loaded(needs.libraries);
   void* const library = ::dlopen(file.c_str(), flags);
   if (library == nullptr) {
     const char* const reason = ::dlerror();
     why = reason != nullptr ? reason : "the loader gives no reason";
+    return nullptr;
   }
+  for (const std::string& name : new_libraries) keep_statics(name);
   return library;
 }
 

@@ -18,7 +18,8 @@ struct LibraryNeeds {
 LibraryNeeds needs_of_library(const std::filesystem::path& file);
 
 /// Opens a library for the life of the process so that its calls reach the libraries that it links. Its memory, threads
-/// and C++ run time are those of the application. Returns the loader's handle; null, with the reason in `why`.
+/// and C++ run time are those of the application. Static objects of the libraries that it brings into the process are
+/// not destroyed (keep_statics()). Returns the loader's handle; null, with the reason in `why`.
 ///
 /// The loader looks names up among the program's libraries first. RTLD_DEEPBIND, which puts the library's own ones
 /// first, is set only where that matters: another library defines one of its `symbols` for the whole process (the

@@ -65,6 +65,8 @@ class FakeDevice final : public Device, private DeviceThreads, private CallerStr
   class FakeStream;
   class FakeGraph;
   void settle(std::string_view thread_pool, bool settled) override;
+  bool others_ran() const override { return false; }
+  bool await_rest() override { return true; }
   void begin_watch() override;
   Disturbance end_watch() override;
   uint64_t capture_of(void* stream) const noexcept override;

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <thread>
 
 #include "base/machine.h"
@@ -23,6 +24,7 @@ using namespace std::chrono_literals;
 constexpr auto kPause = 400us;
 constexpr auto kPoll = 100us;
 constexpr auto kLongestRest = 5ms;
+constexpr std::chrono::nanoseconds kWorks = 2ms;  // of the processor's time within that
 
 pid_t this_thread() noexcept { return static_cast<pid_t>(syscall(SYS_gettid)); }
 
@@ -72,7 +74,17 @@ struct ThreadWatch::Thread {
     return name_end != nullptr && name_end[1] == ' ' && name_end[2] == 'R';
   }
 
+  /// Its time on processors, up to now; zero when it has ended.
+  std::chrono::nanoseconds computed() const {
+    // The clock that clock_getcpuclockid(3) gives for a process, of a thread.
+    constexpr clockid_t kOfThread = 6;
+    timespec time{};
+    clock_gettime(static_cast<clockid_t>(~static_cast<unsigned>(id) << 3) | kOfThread, &time);
+    return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+  }
+
   pid_t id;
+  std::chrono::nanoseconds computed_before{0};
   int schedstat = -1, stat = -1;
   std::optional<std::string> pool;  ///< Empty until the thread has been seen to run.
   size_t place = 0;                 ///< Number within the pool, from 1; the caller has place 0.
@@ -107,7 +119,7 @@ void ThreadWatch::settle(std::string_view pool, bool settled) {
     const bool other_pool = pool != pool_;
     pool_ = pool;
     refresh();
-    if (other_pool) rest();
+    others_ran_ = other_pool && !rest();
     for (const auto& thread : threads_) {
       if (!thread->pool) thread->runs_before = thread->schedule().value_or(Schedule{}).runs;
     }
@@ -197,11 +209,27 @@ bool ThreadWatch::others_run() const {
   return std::any_of(threads_.begin(), threads_.end(), [](const auto& thread) { return thread->runs_now(); });
 }
 
-void ThreadWatch::rest() {
-  if (!others_run()) return;
+bool ThreadWatch::await_rest() {
+  refresh();
+  return rest();
+}
+
+/// On a busy machine a thread that is about to sleep may wait for its core much longer than that, and disturbs nothing
+/// meanwhile. So only what it has computed tells that it works on.
+bool ThreadWatch::rest() {
+  if (!others_run()) return true;
   const auto give_up = std::chrono::steady_clock::now() + kLongestRest;
+  for (const auto& thread : threads_) thread->computed_before = thread->computed();
   std::this_thread::sleep_for(kPause);
-  while (others_run() && std::chrono::steady_clock::now() < give_up) std::this_thread::sleep_for(kPoll);
+  while (others_run()) {
+    if (std::chrono::steady_clock::now() >= give_up) {
+      return std::none_of(threads_.begin(), threads_.end(), [](const auto& thread) {
+        return thread->runs_now() && thread->computed() - thread->computed_before >= kWorks;
+      });
+    }
+    std::this_thread::sleep_for(kPoll);
+  }
+  return true;
 }
 
 void ThreadWatch::assign(Thread& thread, const std::string& pool) {

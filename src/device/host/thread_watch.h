@@ -37,6 +37,8 @@ class ThreadWatch final : public DeviceThreads {
   /// ms, then polls; 5 ms at most), and lets the caller run on all cores. True: pins the pool's threads, the k-th to
   /// core k modulo their number, and the caller to the first core.
   void settle(std::string_view pool, bool settled) override;
+  bool others_ran() const override { return others_ran_; }
+  bool await_rest() override;
   void begin_watch() override;
   /// Largest run-queue delay of the caller and the pool's threads since begin_watch() / time since begin_watch().
   Disturbance end_watch() override;
@@ -47,7 +49,7 @@ class ThreadWatch final : public DeviceThreads {
  private:
   struct Thread;
   void refresh();
-  void rest();
+  bool rest();
   bool others_run() const;
   void assign(Thread& thread, const std::string& pool);
   void pin(pid_t thread, std::span<const int> cores) const;
@@ -58,7 +60,7 @@ class ThreadWatch final : public DeviceThreads {
   std::unique_ptr<Thread> caller_;
   int folder_ = -1;  ///< /proc/self/task
   std::string pool_;
-  bool has_schedstat_ = false;
+  bool has_schedstat_ = false, others_ran_ = false;
   std::chrono::steady_clock::time_point begin_;
 };
 

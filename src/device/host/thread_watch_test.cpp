@@ -174,5 +174,27 @@ TEST(ThreadWatch, SeesAThreadOfThePoolThatWaitsForItsCore) {
   EXPECT_GT(delay_ratio, 0.02);
 }
 
+TEST(ThreadWatch, TellsThatAThreadStillRunsAfterTheTimeToRest) {
+  ThreadWatch watch(usable_cores());
+  watch.settle("a", false);
+  EXPECT_TRUE(watch.await_rest());
+  EXPECT_FALSE(watch.others_ran());
+  std::atomic<bool> stop{false}, runs{false};
+  std::thread left([&] {
+    while (!stop) runs = true;
+  });
+  while (!runs) std::this_thread::yield();
+  EXPECT_FALSE(watch.await_rest());
+  watch.settle("a", false);
+  EXPECT_FALSE(watch.others_ran()) << "it waits before another pool's turn only";
+  watch.settle("b", false);
+  EXPECT_TRUE(watch.others_ran());
+  stop = true;
+  left.join();
+  EXPECT_TRUE(watch.await_rest());
+  watch.settle("c", false);
+  EXPECT_FALSE(watch.others_ran());
+}
+
 }  // namespace
 }  // namespace attune

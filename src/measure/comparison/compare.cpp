@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "base/error.h"
@@ -23,7 +24,10 @@ double cosine_distance(double got_want, double got_got, double want_want) {
 
 ElementBounds element_bounds(DType dtype, const Tolerance& tolerance) {
   const Rounding& rounding = Rounding::of(dtype);
-  return {tolerance.rtol, tolerance.atol, rounding.unit, rounding.step, rounding.largest};
+  const bool has_infinity = dtype == DType::fp64 || dtype == DType::fp32 || dtype == DType::bf16 ||
+                            dtype == DType::fp16 || dtype == DType::e5m2;
+  const double overflow = has_infinity ? 1.01 * rounding.largest : std::numeric_limits<double>::infinity();
+  return {tolerance.rtol, tolerance.atol, rounding.unit, rounding.step, rounding.largest, overflow};
 }
 
 OutputComparison comparison_of(const ComparisonPart& all, int64_t count, const PlaceOf& place) {

@@ -20,12 +20,14 @@ struct Place {
 
 /// Result of comparing an output with its reference.
 struct OutputComparison {
-  /// mismatch_ratio counts elements outside rtol/atol or not finite. max_relative is the largest error that rounding to
-  /// the output's type does not explain, (|got − want| − u·|want|)⁺ over the reference's scale: so one bound of the
-  /// form c·√K·eps serves fp32 and bf16 outputs alike. Only finite elements count for it and for the cosine.
+  /// mismatch_ratio counts elements outside rtol/atol and num_non_finite. max_relative is the largest error that
+  /// rounding to the output's type does not explain, (|got − want| − u·|want|)⁺ over the reference's scale: so one
+  /// bound of the form c·√K·eps serves fp32 and bf16 outputs alike. Only finite elements count for it and for the
+  /// cosine.
   Errors errors;
   Place worst;  ///< Element of max_relative.
-  /// Elements that are not finite although the reference has a value that the type can hold.
+  /// Elements that are not finite although the reference has a value that the type can hold, or not NaN or Inf in the
+  /// way that the reference is.
   uint64_t num_non_finite = 0;
   std::optional<Place> non_finite;  ///< The first of them.
 };

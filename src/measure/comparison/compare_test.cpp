@@ -76,6 +76,37 @@ TEST(Compare, AValueBeyondTheTypeMayBeInfinite) {
   EXPECT_EQ(compare_as(DType::fp16, {1e6f, 1}, {1e4, 1}).num_non_finite, 1u);
 }
 
+TEST(Compare, AnElementIsNotANumberExactlyWhereTheReferenceIsNone) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(compare_as(DType::fp32, {NAN, 1}, {kNan, 1}).num_non_finite, 0u);
+  EXPECT_EQ(compare_as(DType::fp32, {0, 1}, {kNan, 1}).num_non_finite, 1u);
+  EXPECT_EQ(compare_as(DType::fp32, {INFINITY, 1}, {kNan, 1}).num_non_finite, 1u);
+  EXPECT_EQ(compare_as(DType::fp32, {NAN, 1}, {1e40, 1}).num_non_finite, 1u);
+}
+
+TEST(Compare, AnElementIsTheInfinityOfTheReference) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  for (const double sign : {1.0, -1.0}) {
+    const auto signed_infinity = static_cast<float>(sign * kInfinity);
+    EXPECT_EQ(compare_as(DType::bf16, {signed_infinity, 1}, {sign * kInfinity, 1}).num_non_finite, 0u);
+    EXPECT_EQ(compare_as(DType::bf16, {-signed_infinity, 1}, {sign * kInfinity, 1}).num_non_finite, 1u);
+    EXPECT_EQ(compare_as(DType::bf16, {3e38f, 1}, {sign * kInfinity, 1}).num_non_finite, 1u);
+  }
+}
+
+TEST(Compare, WhatOverflowsTheTypeIsInfiniteAndCloseBelowItMayBe) {
+  EXPECT_EQ(compare_as(DType::fp16, {65504, 1}, {7e4, 1}).num_non_finite, 1u) << "a finite number is too small";
+  EXPECT_EQ(compare_as(DType::fp16, {INFINITY, 1}, {65500, 1}).num_non_finite, 0u);
+  EXPECT_EQ(compare_as(DType::fp16, {65504, 1}, {65500, 1}).num_non_finite, 0u);
+  EXPECT_EQ(compare_as(DType::fp16, {INFINITY, 1}, {6e4, 1}).num_non_finite, 1u);
+  EXPECT_EQ(compare_as(DType::fp32, {-INFINITY, 1}, {-3.5e38, 1}).num_non_finite, 0u);
+  EXPECT_EQ(compare_as(DType::fp32, {INFINITY, 1}, {-3.5e38, 1}).num_non_finite, 1u);
+}
+
+TEST(Compare, LeavesOutWhatTheReferenceDoesNotDefine) {
+  EXPECT_EQ(compare_as(DType::fp32, {NAN, 5}, {0, 0}, -1).errors, Errors{});
+}
+
 TEST(Compare, TheCosineSeesAPermutation) {
   EXPECT_NEAR(compare_as(DType::fp32, {0, 1}, {1, 0}).errors.cosine, 1, 1e-12);
   EXPECT_NEAR(compare_as(DType::fp32, {2, 4}, {1, 2}).errors.cosine, 0, 1e-12) << "not a scale";

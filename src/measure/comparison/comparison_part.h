@@ -12,6 +12,7 @@ namespace attune {
 struct ElementBounds {
   double rtol, atol;           ///< See Tolerance.
   double unit, step, largest;  ///< See Rounding.
+  double overflow;  ///< An element above this is infinite, one above 0.98 of it may be. Infinite: the type has no Inf.
 };
 
 /// What was found in some elements of an output. At first all zero.
@@ -23,11 +24,17 @@ struct ComparisonPart {
   uint64_t num_mismatches, num_non_finite;
 };
 
-/// Adds an element. Those of a part are added in their order.
+/// Adds an element. Those of a part are added in their order. It must be NaN where the reference is, and the same Inf
+/// where the reference is or overflows the type; a negative scale leaves it out (see Reference).
 ATTUNE_EVERYWHERE inline void add(ComparisonPart& part, const ElementBounds& bounds, int64_t index, double got,
                                   double want, double scale) {
-  if (!std::isfinite(got)) {
-    if (std::fabs(want) > bounds.largest) return;
+  if (scale < 0) return;
+  const double size = std::fabs(want);
+  if (!std::isfinite(got) || std::isnan(want) || size > bounds.overflow) {
+    bool is_right = std::isinf(got) && (got > 0) == (want > 0) && size > 0.98 * bounds.overflow;
+    if (std::isnan(want)) is_right = std::isnan(got);
+    if (std::isinf(bounds.overflow)) is_right = size > bounds.largest;
+    if (is_right) return;
     ++part.num_mismatches;
     if (part.num_non_finite++ == 0) part.first_non_finite = index;
     return;

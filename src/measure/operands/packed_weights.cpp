@@ -28,12 +28,13 @@ PackedWeights::PackedWeights(Device& device, std::span<const TensorSpec> specs, 
       memory_(device.memory()),
       packing_(std::move(packing)),
       num_operands_(specs.size()),
-      alignment_(timed_alignment(specs[packing_.parts.front().operand], device)) {
+      alignment_(timed_alignment(specs[packing_.parts.front().operand], device)),
+      specs_(specs.begin(), specs.end()) {
   uint64_t bytes = 0;
   for (uint32_t i = 0; i < num_copies(packing_, rotation.size()); ++i)
     bytes = timed_position(bytes, alignment_) + packing_.bytes;
   block_ = OwnBuffer(memory_, in_whole_pages(bytes), std::max(2 * alignment_, static_cast<uint32_t>(page_bytes())));
-  pack_copies(specs, rotation);
+  pack_copies(rotation);
   protection_.emplace(memory_, block_.area(), "weights");
 }
 
@@ -49,11 +50,15 @@ void PackedWeights::set_checked_writable(Distribution distribution, bool writabl
   if (auto& checked = checked_[static_cast<size_t>(distribution)]) checked->buffer.set_writable(writable);
 }
 
-void PackedWeights::pack_copies(std::span<const TensorSpec> specs, const Rotation& rotation) {
+std::vector<Buffer> PackedWeights::plain_parts(std::span<void* const> operands) const {
   std::vector<Buffer> plain;
   for (const WeightPacking::Part& part : packing_.parts)
-    plain.push_back({rotation.copy(0)[part.operand], specs[part.operand].bytes()});
-  std::vector<void*> packed;
+    plain.push_back({operands[part.operand], specs_[part.operand].bytes()});
+  return plain;
+}
+
+void PackedWeights::pack_copies(const Rotation& rotation) {
+  const std::vector<Buffer> plain = plain_parts(rotation.copy(0));
   uint64_t cursor = 0;
   for (uint32_t i = 0; i < num_copies(packing_, rotation.size()); ++i) {
     cursor = timed_position(cursor, alignment_);
@@ -61,15 +66,21 @@ void PackedWeights::pack_copies(std::span<const TensorSpec> specs, const Rotatio
     if (i == 0 || packing_.opaque)
       packing_.pack(plain, to);
     else
-      memory_.copy(to.data, packed.front(), to.bytes);
-    packed.push_back(to.data);
+      memory_.copy(to.data, packed_.front(), to.bytes);
+    packed_.push_back(to.data);
     cursor += packing_.bytes;
   }
   for (uint32_t i = 0; i < rotation.size().copies; ++i) {
     const auto operands = rotation.copy(i);
     pointers_.insert(pointers_.end(), operands.begin(), operands.end());
-    place(packed[i % packed.size()], std::span(pointers_).last(num_operands_));
+    place(packed_[i % packed_.size()], std::span(pointers_).last(num_operands_));
   }
+}
+
+void PackedWeights::pack_copy(uint32_t index, const Rotation& rotation) {
+  const Buffer to{packed_[index % packed_.size()], packing_.bytes};
+  const WriteProtection::Lift lift(*protection_, to);
+  packing_.pack(plain_parts(rotation.copy(index)), to);
 }
 
 /// Sets the packed operands to their places in a block.

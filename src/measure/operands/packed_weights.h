@@ -40,6 +40,10 @@ class PackedWeights {
     return std::span(pointers_).subspan(index * num_operands_, num_operands_);
   }
 
+  /// Packs a copy of the rotation again, in its place, from the plain operands that the rotation holds now. Throws what
+  /// packing throws.
+  void pack_copy(uint32_t index, const Rotation& rotation);
+
   /// Allocates and packs the weights of the check, if that was not done yet. Throws what the constructor throws.
   void prepare_check(ReferenceCache& references);
   /// Puts the packed operands of a distribution, between guard bands, in the place of the plain ones. Requires:
@@ -62,7 +66,8 @@ class PackedWeights {
     Hash128 hash;
   };
   void set_checked_writable(Distribution distribution, bool writable) noexcept;
-  void pack_copies(std::span<const TensorSpec> specs, const Rotation& rotation);
+  void pack_copies(const Rotation& rotation);
+  std::vector<Buffer> plain_parts(std::span<void* const> operands) const;
   void place(void* block, std::span<void*> operands) const noexcept;
 
   Device& device_;
@@ -71,6 +76,8 @@ class PackedWeights {
   size_t num_operands_;
   uint32_t alignment_;
   OwnBuffer block_;
+  std::vector<TensorSpec> specs_;
+  std::vector<void*> packed_;                            ///< The copies of the packed operands.
   std::optional<WriteProtection> protection_;            ///< Protection of the copies, once they are packed.
   std::vector<void*> pointers_;                          ///< The rotation's copies × operands.
   std::array<std::unique_ptr<CheckedCopy>, 2> checked_;  ///< By Distribution.

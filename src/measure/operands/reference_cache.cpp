@@ -2,6 +2,7 @@
 #include "measure/operands/reference_cache.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 
@@ -11,6 +12,7 @@
 #include "device/host_bytes.h"
 #include "measure/operands/sampled_inputs.h"
 #include "tensor/all_cores.h"
+#include "tensor/convert.h"
 #include "tensor/kernel_dtype.h"
 
 namespace attune {
@@ -26,6 +28,9 @@ constexpr int64_t kNeighbours = 32;
 constexpr double kShortFlops = 1 << 28;
 // Each part reads the other operand anew, which is 2 % of its time then.
 constexpr int64_t kRowsAtOnce = 256;
+// Arithmetic of the elements that get_some() computes, and the blocks that it takes them from.
+constexpr double kSomeFlops = 1 << 24;
+constexpr int64_t kBlockRows = 4, kBlockColumns = 16;
 // Both paths sum in double: they differ by 1e-13 of the scale. A lost or doubled term changes it by 1/√K or more.
 constexpr double kPathsAgree = 1e-9;
 
@@ -66,6 +71,33 @@ std::vector<Stretch> checked_elements(int64_t rows, int64_t columns, double term
   }
   for (const int64_t index : picked) checked.push_back({index / columns, {index % columns, index % columns + 1}});
   return checked;
+}
+
+/// Returns indices of about `wanted` elements of a row of `count`, in blocks of neighbours: the first block, the last
+/// and random ones, ascending.
+std::vector<int64_t> sampled_blocks(int64_t count, int64_t block, int64_t wanted, Random& random) {
+  const int64_t num_blocks = (count + block - 1) / block;
+  std::set<int64_t> blocks = {0, num_blocks - 1};
+  const int64_t num_wanted = std::min(num_blocks, wanted / block);
+  while (std::ssize(blocks) < num_wanted)
+    blocks.insert(static_cast<int64_t>(random.below(static_cast<uint64_t>(num_blocks))));
+  std::vector<int64_t> indices;
+  for (const int64_t one : blocks) {
+    for (int64_t i = one * block; i < std::min(count, (one + 1) * block); ++i) indices.push_back(i);
+  }
+  return indices;
+}
+
+/// The ranges of neighbours among ascending indices.
+std::vector<IndexRange> runs_of(std::span<const int64_t> indices) {
+  std::vector<IndexRange> runs;
+  for (const int64_t index : indices) {
+    if (!runs.empty() && runs.back().end == index)
+      ++runs.back().end;
+    else
+      runs.push_back({index, index + 1});
+  }
+  return runs;
 }
 
 std::unique_ptr<DeviceReferenceKernel> open_kernel(Device& device, const Op& op, const Problem& problem) {
@@ -146,32 +178,56 @@ std::string ReferenceCache::refusal(Device& device, const Op& op, const Problem&
 TestData& ReferenceCache::get(Distribution distribution) {
   auto& slot = data_[static_cast<size_t>(distribution)];
   if (slot) return *slot;
-  std::optional<ActivityScope> doing(std::in_place, device_.time(), Activity::fill);
-  auto data = std::make_unique<TestData>();
-  for (size_t i = 0; i + 1 < specs_.size(); ++i) {
-    data->inputs.emplace_back(device_, specs_[i].bytes(), specs_[i].alignment_bytes,
-                              static_cast<uint32_t>(std::max(8, bits(specs_[i].dtype)) / 8));
-  }
   std::optional<HostInputs> inputs;
-  if (fill_)
-    fill_on_device(distribution, *data);
-  else
-    fill(distribution, *data, inputs.emplace(*data));
-  doing.emplace(device_.time(), Activity::reference);
-  std::vector<Buffer> areas;
-  for (const GuardedBuffer& input : data->inputs) areas.push_back(input.area());
-  data->hashes = device_.memory().hash_all(areas);
+  auto data = filled(distribution, inputs);
+  std::optional<ActivityScope> doing(std::in_place, device_.time(), Activity::reference);
   kernel_ ? compute_on_device(*data) : compute(*data, inputs->tensors());
   // The paths are the same code for every distribution, and normal data hide no difference.
   if (distribution == Distribution::normal) {
     doing.emplace(device_.time(), Activity::spot_check);
     inputs ? check(*data, inputs->tensors()) : check(*data, distribution);
   }
-  if (!data->set_reference_writable(false))
-    fail(ErrorCode::device, "cannot protect the reference from candidates, close other programs");
-  data->set_inputs_writable(false);
+  protect(*data);
   slot = std::move(data);
   return *slot;
+}
+
+TestData& ReferenceCache::get_some(Distribution distribution) {
+  const bool is_cheap = kernel_ != nullptr || op_.work(problem_).flops <= kSomeFlops;
+  if (is_cheap || data_[static_cast<size_t>(distribution)]) return get(distribution);
+  auto& slot = some_[static_cast<size_t>(distribution)];
+  if (slot) return *slot;
+  std::optional<HostInputs> inputs;
+  auto data = filled(distribution, inputs);
+  compute_some(*data, inputs->tensors());
+  protect(*data);
+  slot = std::move(data);
+  return *slot;
+}
+
+/// Returns the inputs of a distribution without a reference. `inputs`: gets them on the host, unless the device fills
+/// them.
+std::unique_ptr<TestData> ReferenceCache::filled(Distribution distribution, std::optional<HostInputs>& inputs) {
+  const ActivityScope filling(device_.time(), Activity::fill);
+  auto data = std::make_unique<TestData>();
+  for (size_t i = 0; i + 1 < specs_.size(); ++i) {
+    data->inputs.emplace_back(device_, specs_[i].bytes(), specs_[i].alignment_bytes,
+                              static_cast<uint32_t>(std::max(8, bits(specs_[i].dtype)) / 8));
+  }
+  if (fill_)
+    fill_on_device(distribution, *data);
+  else
+    fill(distribution, *data, inputs.emplace(*data));
+  std::vector<Buffer> areas;
+  for (const GuardedBuffer& input : data->inputs) areas.push_back(input.area());
+  data->hashes = device_.memory().hash_all(areas);
+  return data;
+}
+
+void ReferenceCache::protect(TestData& data) const {
+  if (!data.set_reference_writable(false))
+    fail(ErrorCode::device, "cannot protect the reference from candidates, close other programs");
+  data.set_inputs_writable(false);
 }
 
 void ReferenceCache::end_run(Distribution distribution) noexcept {
@@ -179,8 +235,10 @@ void ReferenceCache::end_run(Distribution distribution) noexcept {
 }
 
 void ReferenceCache::list(std::vector<HashedArea>& areas) const {
-  for (const auto& data : data_) {
-    if (data) data->list(areas);
+  for (const auto* const all : {&data_, &some_}) {
+    for (const auto& data : *all) {
+      if (data) data->list(areas);
+    }
   }
 }
 
@@ -196,7 +254,20 @@ void ReferenceCache::fill_on_device(Distribution distribution, TestData& data) {
   std::vector<Buffer> inputs;
   for (const GuardedBuffer& input : data.inputs) inputs.push_back(input.area());
   fill_->fill(distribution, seed_, inputs);
+  if (distribution == Distribution::integers) upload_special(inputs);
   restore_guards(data);
+}
+
+/// Writes the special values of the integers where the inputs lie.
+void ReferenceCache::upload_special(std::span<const Buffer> inputs) const {
+  for (const SpecialValue& special : op_.special_values(problem_)) {
+    const DType dtype = specs_[special.operand].dtype;
+    const auto bytes = static_cast<uint64_t>(bits(dtype)) / 8;
+    std::array<std::byte, sizeof(float)> stored{};
+    from_float(dtype, std::span(&special.value, 1), stored.data());
+    device_.memory().upload(inputs[special.operand].part(static_cast<uint64_t>(special.index) * bytes, 0).data,
+                            std::span(stored).first(bytes));
+  }
 }
 
 void ReferenceCache::restore_guards(const TestData& data) const {
@@ -206,7 +277,15 @@ void ReferenceCache::restore_guards(const TestData& data) const {
 }
 
 void ReferenceCache::fill(Distribution distribution, TestData& data, HostInputs& inputs) const {
-  op_.fill(problem_, distribution, seed_, inputs.tensors());
+  const HostTensors tensors = inputs.tensors();
+  op_.fill(problem_, distribution, seed_, tensors);
+  if (distribution == Distribution::integers) {
+    for (const SpecialValue& special : op_.special_values(problem_)) {
+      const DType dtype = specs_[special.operand].dtype;
+      from_float(dtype, std::span(&special.value, 1),
+                 tensors.operands[special.operand].data() + special.index * bits(dtype) / 8);
+    }
+  }
   {
     const ActivityScope uploading(device_.time(), Activity::upload);
     inputs.store();
@@ -224,6 +303,40 @@ void ReferenceCache::compute(TestData& data, const HostTensors& operands) const 
   if (!is_stopped_ || op_.work(problem_).flops < kShortFlops) return over_all_cores(rows, rows_of_it);
   if (!over_all_cores(rows, kRowsAtOnce, rows_of_it, is_stopped_))
     fail(ErrorCode::unavailable, "stopped while the reference was computed");
+}
+
+/// Computes the elements of some rows and columns, in blocks of neighbours, because a block reads each operand once.
+void ReferenceCache::compute_some(TestData& data, const HostTensors& operands) const {
+  const int64_t rows = op_.output_rows(problem_), columns = specs_.back().elements() / rows;
+  const double element_flops = op_.work(problem_).flops / static_cast<double>(specs_.back().elements());
+  const auto affordable =
+      std::max<int64_t>(kBlockRows * kBlockColumns, static_cast<int64_t>(kSomeFlops / element_flops));
+  Random random(derive_seed(seed_, "some elements"));
+  const int64_t num_rows = std::min(rows, std::max<int64_t>(2 * kBlockRows, affordable / (8 * kBlockColumns)));
+  data.rows = sampled_blocks(rows, kBlockRows, num_rows, random);
+  data.columns = sampled_blocks(columns, kBlockColumns, affordable / num_rows, random);
+  const auto num_columns = std::ssize(data.columns);
+  data.reference.values.assign(data.rows.size() * data.columns.size(), 0);
+  data.reference.scales.assign(data.reference.values.size(), 0);
+  const auto runs = runs_of(data.columns);
+  over_all_cores(std::ssize(runs), [&](int64_t first, int64_t last) {
+    std::vector<double> values, scales;
+    for (const IndexRange& run :
+         std::span(runs).subspan(static_cast<size_t>(first), static_cast<size_t>(last - first))) {
+      const auto place = std::ranges::lower_bound(data.columns, run.begin) - data.columns.begin();
+      int64_t row_place = 0;
+      for (const IndexRange& block : runs_of(data.rows)) {
+        values.resize(static_cast<size_t>(block.size() * run.size()));
+        scales.resize(values.size());
+        op_.reference(problem_, Path::fast, operands, {block, run, values, scales});
+        for (int64_t row = 0; row < block.size(); ++row, ++row_place) {
+          const auto from = row * run.size(), to = row_place * num_columns + place;
+          std::copy_n(values.begin() + from, run.size(), data.reference.values.begin() + to);
+          std::copy_n(scales.begin() + from, run.size(), data.reference.scales.begin() + to);
+        }
+      }
+    }
+  });
 }
 
 void ReferenceCache::compute_on_device(TestData& data) const {

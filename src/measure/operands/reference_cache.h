@@ -16,11 +16,14 @@
 
 namespace attune {
 
-/// The inputs of one distribution in guarded buffers, their hashes, and the reference computed from them.
+/// The inputs of one distribution in guarded buffers, their hashes, and the reference computed from them. Those of
+/// integers hold Op::special_values().
 struct TestData {
   std::vector<GuardedBuffer> inputs;  ///< The operands before the output.
   std::vector<Hash128> hashes;
   Reference reference;  ///< Read-only once it is computed; empty if it is on the device.
+  /// Rows and columns of the output that the reference consists of, ascending; empty: all of them.
+  std::vector<int64_t> rows, columns;
   std::optional<DeviceReference> device_reference;
   std::vector<Hash128> reference_hashes;  ///< Of DeviceReference::areas().
   TestData() = default;
@@ -59,6 +62,9 @@ class ReferenceCache {
   /// Throws Error{device} without memory; Error{internal} when the two paths of the op disagree; Error{unavailable}
   /// when `is_stopped` says so.
   TestData& get(Distribution distribution);
+  /// Like get(), but of a reference that is neither there nor cheap it computes only some rows and columns, in about
+  /// 10 ms: the first and the last, and random ones. Throws like get().
+  TestData& get_some(Distribution distribution);
   /// Makes the inputs of a distribution writable for a run, until end_run(). Changes to them are found by their hashes,
   /// because a message explains more than a death.
   void begin_run(Distribution distribution) { get(distribution).set_inputs_writable(true); }
@@ -75,8 +81,12 @@ class ReferenceCache {
  private:
   void fill_on_device(Distribution distribution, TestData& data);
   void fill(Distribution distribution, TestData& data, HostInputs& inputs) const;
+  void upload_special(std::span<const Buffer> inputs) const;
   void restore_guards(const TestData& data) const;
+  std::unique_ptr<TestData> filled(Distribution distribution, std::optional<HostInputs>& inputs);
+  void protect(TestData& data) const;
   void compute(TestData& data, const HostTensors& operands) const;
+  void compute_some(TestData& data, const HostTensors& operands) const;
   void compute_on_device(TestData& data) const;
   void check(const TestData& data, Distribution distribution) const;
   void check(const TestData& data, const HostTensors& operands) const;
@@ -90,7 +100,7 @@ class ReferenceCache {
   std::unique_ptr<DeviceReferenceKernel> kernel_;  ///< Null: references are computed on the host.
   std::unique_ptr<DeviceFill>
       fill_;  ///< Null without a kernel for the reference, which the host then computes from its copy of the inputs.
-  std::unique_ptr<TestData> data_[2];  ///< By Distribution.
+  std::unique_ptr<TestData> data_[2], some_[2];  ///< By Distribution: whole, and of get_some().
 };
 
 }  // namespace attune

@@ -102,4 +102,13 @@ Rotation::Rotation(Device& device, std::span<const TensorSpec> specs, RotationSi
   protection_.emplace(memory_, inputs_.area(), "operands");
 }
 
+void Rotation::write(uint32_t index, std::span<const Buffer> from) {
+  for (size_t i = 0; i < from.size(); ++i) {
+    if (from[i].bytes == 0) continue;
+    const Buffer to{copy(index)[i], from[i].bytes};
+    const WriteProtection::Lift lift(*protection_, to);
+    memory_.copy(to.data, from[i].data, to.bytes);
+  }
+}
+
 }  // namespace attune

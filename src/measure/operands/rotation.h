@@ -76,6 +76,9 @@ class Rotation {
   std::span<void* const> copy(uint32_t index) const noexcept {
     return std::span(pointers_).subspan(index * num_operands_, num_operands_);
   }
+  /// Writes inputs of a copy where they lie: operand i gets the bytes of from[i], unless that is empty. What list()
+  /// names is right again once the former bytes are back.
+  void write(uint32_t index, std::span<const Buffer> from);
 
  private:
   DeviceMemory& memory_;

@@ -2,6 +2,7 @@
 #include "measure/operands/write_protection.h"
 
 #include "base/error.h"
+#include "base/pages.h"
 
 namespace attune {
 
@@ -13,6 +14,14 @@ WriteProtection::WriteProtection(DeviceMemory& memory, Buffer pages, std::string
   memory.set_writable(pages, true);
   fail(ErrorCode::device, "cannot write-protect the {} that all candidates are timed with, close other programs",
        content);
+}
+
+WriteProtection::Lift::Lift(const WriteProtection& of, Buffer part) : memory_(of.memory_) {
+  // The pages begin at a page.
+  const auto from = static_cast<uint64_t>(static_cast<char*>(part.data) - static_cast<char*>(of.pages_.data));
+  const uint64_t begin = from / page_bytes() * page_bytes();
+  pages_ = of.pages_.part(begin, in_whole_pages(from + part.bytes - begin));
+  memory_.set_writable(pages_, true);
 }
 
 WriteProtection::~WriteProtection() { memory_.set_writable(pages_, true); }

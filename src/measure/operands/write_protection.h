@@ -20,6 +20,19 @@ class WriteProtection {
   WriteProtection(const WriteProtection&) = delete;
   WriteProtection& operator=(const WriteProtection&) = delete;
 
+  /// Makes the pages of a part writable for its life, for a caller that puts the same bytes back before it hashes them.
+  class Lift {
+   public:
+    Lift(const WriteProtection& of, Buffer part);
+    ~Lift() { memory_.set_writable(pages_, false); }
+    Lift(const Lift&) = delete;
+    Lift& operator=(const Lift&) = delete;
+
+   private:
+    DeviceMemory& memory_;
+    Buffer pages_;
+  };
+
   /// Whether a write ends the process, so that nothing has to be hashed.
   bool is_certain() const noexcept { return !hash_; }
   /// Adds the pages, unless it is certain.

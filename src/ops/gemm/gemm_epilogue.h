@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cmath>
 #include <cstddef>
 
 #include "attune/problem.h"
 #include "ops/epilogue.h"
+#include "tensor/kernel_text.h"
 
 namespace attune {
 
@@ -18,6 +20,11 @@ struct GemmEpilogue {
   bool is_none() const noexcept { return *this == GemmEpilogue(); }
   bool operator==(const GemmEpilogue&) const = default;
 };
+
+/// Whether an activation of x has one value: formulas differ for -Inf and NaN.
+ATTUNE_EVERYWHERE inline bool is_activation_defined(Activation act, double x) {
+  return act == Activation::none || (!std::isnan(x) && (x > 0 || !std::isinf(x)));
+}
 
 /// An upper bound of an activation's slope: how many times as large as the error before it the one behind it can be.
 double steepest_slope(Activation act) noexcept;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/error.h"
 #include "base/hash.h"
@@ -177,6 +178,32 @@ std::vector<OperandStretch> GemmOp::inputs_of(const Problem& problem, int64_t ro
 void GemmOp::fill(const Problem& problem, Distribution distribution, uint64_t seed, const HostTensors& tensors) const {
   const auto how = fills(problem, distribution, seed);
   for (size_t i = 0; i < how.size(); ++i) fill_tensor(how[i], tensors.operands[i]);
+}
+
+std::vector<SpecialValue> GemmOp::special_values(const Problem& problem) const {
+  constexpr int64_t kFewRows = 8, kManyRows = 16;
+  constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
+  const auto shape = GemmShape::of(problem);
+  const bool is_in_a = shape.m >= shape.n;
+  const int64_t rows = is_in_a ? shape.m : shape.n, other_rows = is_in_a ? shape.n : shape.m, k = shape.k;
+  if (rows < kFewRows) return {};
+  const auto of = [&](bool in_a, int64_t row, int64_t at, float value) {
+    const auto where = GemmOperands::of(shape);
+    const bool is_k_first = in_a ? shape.trans_a : shape.b_is_kn;
+    const int64_t index = is_k_first ? at * (in_a ? shape.m : shape.n) + row : row * k + at;
+    return SpecialValue{in_a ? where.a : where.b, index, value};
+  };
+  // At the ends of rows, where padding and what is read beyond an end begin.
+  std::vector<SpecialValue> values = {of(is_in_a, rows / 3, 0, kNan), of(is_in_a, rows / 2, k - 1, kInfinity)};
+  if (rows < kManyRows) return values;
+  if (shape.epilogue.act == Activation::none) {
+    // One large term a sum: two of them may overflow on the way to a finite sum.
+    const float large = shape.in == DType::fp16 ? 0x1.8p15f : 0x1.8p127f;
+    values.push_back(of(is_in_a, 0, k / 3, -kInfinity));
+    values.push_back(of(is_in_a, rows - 1, k / 2, large));
+  }
+  if (other_rows >= kManyRows) values.push_back(of(!is_in_a, other_rows / 2, 0, kNan));
+  return values;
 }
 
 void GemmOp::reference(const Problem& problem, Path path, const HostTensors& tensors, const ReferencePart& out) const {

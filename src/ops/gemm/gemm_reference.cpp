@@ -149,7 +149,9 @@ class Finish {
     }
     const double product = has_product() ? alpha_ * sum : 0;
     const double added = residual_ != nullptr ? beta_ * element(shape_.out, residual_, row * shape_.n + column) : 0;
-    const double value = out_scale_ * activate_(shape_.epilogue.act, product + bias + added);
+    const double before = product + bias + added;
+    if (!is_activation_defined(shape_.epilogue.act, before)) return out.set(row, column, before, -1);
+    const double value = out_scale_ * activate_(shape_.epilogue.act, before);
     // The op's bound is 4·√K·eps of a scale, so this is 8·eps of the terms: an eps for the rounding of each step that
     // follows the product, and the rest for the activation as kernels compute it in fp32.
     const double rounding = 2 * (std::abs(product) + std::abs(bias) + std::abs(added)) / root_k_;

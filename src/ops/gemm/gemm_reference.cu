@@ -44,7 +44,13 @@ __device__ void finish(const GemmReferenceProblem& problem, const KernelInputs& 
   if (epilogue.beta != Factor::zero)
     added = value_of(epilogue.beta, inputs.data[where.beta]) * element(shape.out, inputs.data[where.residual], at);
   const double out_scale = epilogue.out_scale ? *static_cast<const float*>(inputs.data[where.out_scale]) : 1;
-  values[at] = out_scale * activated(epilogue.act, product + bias + added);
+  const double before = product + bias + added;
+  if (!is_activation_defined(epilogue.act, before)) {
+    values[at] = before;
+    scales[at] = -1;
+    return;
+  }
+  values[at] = out_scale * activated(epilogue.act, before);
   const double rounding = 2 * (fabs(product) + fabs(bias) + fabs(added)) / sqrt(static_cast<double>(shape.k));
   scales[at] = problem.slope == 0 ? scale : fabs(out_scale) * problem.slope * (fabs(alpha) * scale + rounding);
 }

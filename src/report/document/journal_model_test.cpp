@@ -130,6 +130,8 @@ TEST_F(JournalModel, TheRooflineIsThatOfTheDeviceWithTheFingerprint) {
   one.comparison.us = 100;
   append(one);
   EXPECT_EQ(model().decisions.at(0).of_roofline, 0);
+  EXPECT_EQ(model({.devices = std::span(&device, 1)}).decisions.at(0).of_roofline, 0) << "of unknown bandwidth";
+  device.bandwidth_gbs = 1e6;
   const ReportModel got = model({.devices = std::span(&device, 1)});
   EXPECT_NEAR(got.decisions.at(0).of_roofline, 0.12, 1e-9);  // 12 operations in 100 µs, of 10⁶ a second.
   ASSERT_THAT(got.devices, SizeIs(1));

@@ -125,7 +125,7 @@ async function runsPage() {
 
 const resultColumns = [
   { name: "problem", sort: "problem", wide: true, cell: (row) => link("problem", { key: row.problem, device: row.device }, short(row.problem)) },
-  { name: "speed-up", number: true, sort: "ratio", cell: (row) => element("span", { class: row.low > 1 ? "good" : row.high < 1 ? "bad" : null }, `${number(row.speedup, 3)}×`) },
+  { name: "speed-up", number: true, sort: "ratio", cell: (row) => element("span", { class: row.low > 1 ? "good" : row.speedup && row.high < 1 ? "bad" : null }, row.speedup ? `${number(row.speedup, 3)}×` : "unknown") },
   { name: "95 % interval", number: true, cell: (row) => `${number(row.low, 3)} – ${number(row.high, 3)}` },
   { name: "µs", number: true, sort: "us", cell: (row) => micros(row.us) },
   { name: "default µs", number: true, cell: (row) => micros(row.default_us) },

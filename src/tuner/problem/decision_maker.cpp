@@ -33,6 +33,7 @@ Decision make_decision(const DecisionFacts& facts) {
   }
   for (const Slot slot : contest.tied) decision.tied.push_back(facts.entrants.at(slot).candidate);
   decision.verdict = contest.verdict;
+  decision.reason = contest.reason;
   decision.noisy = contest.noisy;
   // A candidate that failed transiently may be the best: the next run tries it and reuses the rest.
   decision.incomplete = facts.is_cut_short || has_failed(is_transient);

@@ -10,6 +10,15 @@ std::optional<double> RaceTimes::us_of(const Candidate& candidate) const {
   return found == times_.end() ? std::nullopt : std::optional(found->second.us);
 }
 
+std::vector<Candidate> RaceTimes::fastest(size_t count) const {
+  std::vector<std::pair<double, std::string>> names;
+  for (const auto& [name, one] : times_) names.emplace_back(one.us, name);
+  std::sort(names.begin(), names.end());
+  std::vector<Candidate> all;
+  for (size_t i = 0; i < std::min(count, names.size()); ++i) all.push_back(times_.at(names[i].second).candidate);
+  return all;
+}
+
 std::vector<DroppedBest> RaceTimes::dropped_bests(const std::set<std::string>& solvers_in_final) const {
   std::map<std::string, DroppedBest> best;
   for (const auto& [name, one] : times_) {

@@ -19,6 +19,8 @@ class RaceTimes {
   }
   std::optional<double> us_of(const Candidate& candidate) const;
   /// Returns the best candidate of each solver that has no finalist, by solver.
+  /// The fastest candidates, at most `count`.
+  std::vector<Candidate> fastest(size_t count) const;
   std::vector<DroppedBest> dropped_bests(const std::set<std::string>& solvers_in_final) const;
 
  private:

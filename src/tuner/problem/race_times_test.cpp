@@ -21,6 +21,15 @@ TEST(RaceTimes, NameTheBestOfEachSolverThatHasNoFinalist) {
   EXPECT_FALSE(times.us_of(candidate("b", "x=3"))) << "zero is no time";
 }
 
+TEST(RaceTimes, NameTheFastest) {
+  RaceTimes times;
+  times.add(candidate("a", "x=1"), 10, 0);
+  times.add(candidate("b", "x=1"), 30, 5);
+  times.add(candidate("b", "x=2"), 5, 7);
+  EXPECT_THAT(times.fastest(2), testing::ElementsAre(candidate("b", "x=2"), candidate("a", "x=1")));
+  EXPECT_EQ(times.fastest(9).size(), 3u);
+}
+
 /// Times of different rounds need not have the ratio of the pairs.
 TEST(BestUntuned, IsComparedByThePairsOfTheFinalWhereThereAreSome) {
   Decision decision;

@@ -43,4 +43,12 @@ std::optional<SampleAnswer> Sampler::sample(std::span<const Turn> left, const Co
   return all;
 }
 
+SampleAnswer Sampler::recheck(std::vector<Turn> turns) {
+  SampleAnswer answer = attune::sample(executor_, {std::move(turns), true}, tick_);
+  present_epoch_ = answer.epoch;
+  num_launches_ += answer.launches;
+  answer.interrupted |= epoch_ != answer.epoch;
+  return answer;
+}
+
 }  // namespace attune

@@ -29,6 +29,9 @@ class Sampler {
   /// void, too, if the result is interrupted or has failures.
   std::optional<SampleAnswer> sample(std::span<const Turn> schedule, const Contest& contest, const MaySpend& may_spend,
                                      const std::function<void()>& after_piece);
+  /// Verifies again what was sampled last, in the worker that sampled it. Nothing is proven if the result is
+  /// interrupted.
+  SampleAnswer recheck(std::vector<Turn> turns);
   /// The contest has taken the samples of a schedule, or discards all that could be paired with the next.
   void took(const Contest& contest) { pairing_ = contest.pairing(); }
   void discarded() { pairing_.reset(); }
