@@ -14,6 +14,9 @@ class Table(TypedDict):
 
 class UsableRow(TypedDict):
     problem: dict[str, str]
+    gfx: str
+    cu_num: int
+    device: str
     candidate: str
     us: float
 

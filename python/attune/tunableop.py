@@ -152,11 +152,15 @@ def get_results(table: str | os.PathLike[str] | None = None) -> list[Result]:
 
     The solution is the name of the kernel, the time that of the row. Rows of packed weights, of an epilogue and of
     results in another type have no notation there and are left out; rows of several devices are not told apart. Rows
-    that no lookup takes are left out, and of equal keys the best one is returned.
+    that no lookup takes are left out. Of one key and device the row that serves is returned: the fastest of the first table.
     """
     in_use = [one["file"] for one in tables() if one["op"] == _OP and one["is_there"]]
     files = in_use if table is None else [table]
-    return [result for file in files for row in usable_rows(file, _OP) if (result := _result_of(row)) is not None]
+    rows: dict[tuple[object, ...], UsableRow] = {}  # The first file's row serves.
+    for file in files:
+        for row in usable_rows(file, _OP):
+            rows.setdefault((*row["problem"].items(), row["gfx"], row["cu_num"], row["device"]), row)
+    return [result for row in rows.values() if (result := _result_of(row)) is not None]
 
 
 def write_file(filename: str | os.PathLike[str], table: str | os.PathLike[str] | None = None) -> int:

@@ -72,6 +72,9 @@ std::vector<nb::dict> usable_rows_of(const std::filesystem::path& table, const s
     nb::dict one, problem;
     for (const auto& [name, value] : row.problem.attributes()) problem[name.c_str()] = value;
     one["problem"] = problem;
+    one["gfx"] = row.gfx;
+    one["cu_num"] = row.num_units;
+    one["device"] = row.device;
     one["candidate"] = row.candidate;
     one["us"] = row.us;
     all.push_back(one);
@@ -282,9 +285,9 @@ NB_MODULE(_attune, module) {
              "Returns what every kernel must keep, from ATTUNE_REQUIRE: '', 'deterministic' or 'batch-invariant'.");
   module.def("counts", &counts, "device"_a.none() = nb::none(), kCountsDoc);
   module.def("tables", &tables, "device"_a.none() = nb::none(), kTablesDoc);
-  module.def(
-      "usable_rows", &usable_rows_of, "table"_a, "op"_a,
-      "Reads a table as lookups do: for the best row of each key and device a dict of problem, candidate and us.");
+  module.def("usable_rows", &usable_rows_of, "table"_a, "op"_a,
+             "Reads a table as lookups do: for the best row of each key and device a dict of problem, gfx, cu_num, "
+             "device, candidate, us.");
   module.def("notices", &notices, "device"_a.none() = nb::none(), kNoticesDoc);
   // Baseline function for benchmarks/call_overhead.py.
   module.def(

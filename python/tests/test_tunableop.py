@@ -139,6 +139,17 @@ class TunableOp(unittest.TestCase):
         )
         self.assertEqual(tunableop.get_results(table), [Result("GemmAndBiasTunableOp_float_TN", "tn_96_4_64_ld_64_64_96", "best", 0.0115)])
 
+    def test_of_several_tables_the_first_ones_row_is_returned(self):
+        head = "gfx,cu_num,M,N,K,bias,dtype,outdtype,us,kernelName\n"
+        first = self.file("first.csv", head + "a,1,4,96,64,True,torch.float32,torch.float32,12,first\n")
+        second = self.file(
+            "second.csv",
+            head + "a,1,4,96,64,True,torch.float32,torch.float32,11,second\n" + "b,1,4,96,64,True,torch.float32,torch.float32,9,other device\n",
+        )
+        in_use = [{"op": "gemm_a16w16", "file": file, "is_there": True} for file in (first, second)]
+        with mock.patch.object(tunableop, "tables", lambda: in_use):
+            self.assertEqual([one.solution for one in tunableop.get_results()], ["first", "other device"])
+
 
 if __name__ == "__main__":
     unittest.main()
