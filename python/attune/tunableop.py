@@ -18,16 +18,21 @@ from __future__ import annotations
 import csv
 import os
 import re
-from typing import Iterable, NamedTuple
+from typing import TYPE_CHECKING, Iterable, NamedTuple
 
-from attune._attune import tables, version
+from attune._attune import tables, usable_rows, version
 from attune.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from attune._attune import UsableRow
 
 _DTYPES = {"float": "fp32", "BFloat16": "bf16", "Half": "fp16"}
 _COLUMN_TYPES = {"fp32": "torch.float32", "bf16": "torch.bfloat16", "fp16": "torch.float16"}
-_TUNABLEOP_TYPES = {_COLUMN_TYPES[dtype]: name for name, dtype in _DTYPES.items()}
+_TUNABLEOP_TYPES = {dtype: name for name, dtype in _DTYPES.items()}
 _ONLINE = "ATTUNE_ONLINE_TUNING"
-_NO_EPILOGUE = {"act": "none", "alpha": "1", "beta": "0"}
+_OP = "gemm_a16w16"
+# What has no notation in TunableOp must have these values.
+_PLAIN = {"scale_ab": "0", "bpreshuffle": "0", "out_scale": "0", "act": "none", "alpha": "1", "beta": "0"}
 _COLUMNS = ("M", "N", "K", "bias", "dtype", "outdtype", "scaleAB", "bpreshuffle", "trans_a", "trans_b")
 
 
@@ -146,15 +151,16 @@ def get_results(table: str | os.PathLike[str] | None = None) -> list[Result]:
     """Returns the rows of a table, or of all tables of gemm_a16w16 in use, as TunableOp would write them.
 
     The solution is the name of the kernel, the time that of the row. Rows of packed weights, of an epilogue and of
-    results in another type have no notation there and are left out; rows of several devices are not told apart.
+    results in another type have no notation there and are left out; rows of several devices are not told apart. Rows
+    that no lookup takes are left out. Of one key and device the row that serves is returned: the fastest of the first table.
     """
-    in_use = [one["file"] for one in tables() if one["op"] == "gemm_a16w16" and one["is_there"]]
+    in_use = [one["file"] for one in tables() if one["op"] == _OP and one["is_there"]]
     files = in_use if table is None else [table]
-    results = []
+    rows: dict[tuple[object, ...], UsableRow] = {}  # The first file's row serves.
     for file in files:
-        with open(file, newline="") as text:
-            results += [result for row in csv.DictReader(text) if (result := _result_of(row)) is not None]
-    return results
+        for row in usable_rows(file, _OP):
+            rows.setdefault((*row["problem"].items(), row["gfx"], row["cu_num"], row["device"]), row)
+    return [result for row in rows.values() if (result := _result_of(row)) is not None]
 
 
 def write_file(filename: str | os.PathLike[str], table: str | os.PathLike[str] | None = None) -> int:
@@ -173,25 +179,16 @@ def _leading(m: int, n: int, k: int, trans_a: bool, trans_b: bool) -> list[int]:
     return [k if trans_b else n, m if trans_a else k, n]
 
 
-def _is_on(row: dict[str, str], column: str, default: bool = False) -> bool:
-    cell = row.get(column) or str(default)
-    return cell.strip().lower() in ("true", "1")
-
-
-def _result_of(row: dict[str, str]) -> Result | None:
-    dtype = row.get("dtype") or "torch.bfloat16"
-    is_plain = not _is_on(row, "bpreshuffle") and not _is_on(row, "scaleAB") and (row.get("outdtype") or dtype) == dtype
-    is_plain = is_plain and not _is_on(row, "out_scale")
-    is_plain = is_plain and all((row.get(column) or plain) == plain for column, plain in _NO_EPILOGUE.items())
-    if dtype not in _TUNABLEOP_TYPES or not is_plain:
+def _result_of(row: UsableRow) -> Result | None:
+    problem = row["problem"]
+    dtype = problem["dtype"]
+    if dtype not in _TUNABLEOP_TYPES or problem["outdtype"] != dtype:
         return None
-    try:
-        m, n, k, time_us = int(row["M"]), int(row["N"]), int(row["K"]), float(row["us"])
-    except (KeyError, TypeError, ValueError):
-        return None  # A row that no lookup takes either.
-    trans_a, trans_b = _is_on(row, "trans_a"), _is_on(row, "trans_b", True)
+    if any(problem.get(attribute, plain) != plain for attribute, plain in _PLAIN.items()):
+        return None
+    m, n, k = (int(problem[name]) for name in ("m", "n", "k"))
+    trans_a, trans_b = problem["trans_a"] == "1", problem["trans_b"] == "1"
     order = ("T" if trans_b else "N") + ("T" if trans_a else "N")
-    operator = f"Gemm{'AndBias' * _is_on(row, 'bias')}TunableOp_{_TUNABLEOP_TYPES[dtype]}_{order}"
+    operator = f"Gemm{'AndBias' * (problem['bias'] == '1')}TunableOp_{_TUNABLEOP_TYPES[dtype]}_{order}"
     leading = "_".join(str(size) for size in _leading(m, n, k, trans_a, trans_b))
-    return Result(operator, f"{order.lower()}_{n}_{m}_{k}_ld_{leading}", row.get("kernelName") or None, time_us / 1000)
-
+    return Result(operator, f"{order.lower()}_{n}_{m}_{k}_ld_{leading}", row["candidate"] or None, row["us"] / 1000)

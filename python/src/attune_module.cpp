@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <attune/attune.h>
 #include <attune/dispatcher.h>
+#include <attune/usable_rows.h>
 #include <dlfcn.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/filesystem.h>
@@ -55,6 +56,27 @@ std::vector<nb::dict> tables(const std::optional<std::string>& device) {
     one["file"] = table.file;
     one["origin"] = table.origin;
     one["is_there"] = table.is_there;
+    all.push_back(one);
+  }
+  return all;
+}
+
+std::vector<nb::dict> usable_rows_of(const std::filesystem::path& table, const std::string& op) {
+  std::vector<UsableRow> rows;
+  {
+    const GilRelease others_run;
+    rows = usable_rows(table, op);
+  }
+  std::vector<nb::dict> all;
+  for (const UsableRow& row : rows) {
+    nb::dict one, problem;
+    for (const auto& [name, value] : row.problem.attributes()) problem[name.c_str()] = value;
+    one["problem"] = problem;
+    one["gfx"] = row.gfx;
+    one["cu_num"] = row.num_units;
+    one["device"] = row.device;
+    one["candidate"] = row.candidate;
+    one["us"] = row.us;
     all.push_back(one);
   }
   return all;
@@ -263,6 +285,9 @@ NB_MODULE(_attune, module) {
              "Returns what every kernel must keep, from ATTUNE_REQUIRE: '', 'deterministic' or 'batch-invariant'.");
   module.def("counts", &counts, "device"_a.none() = nb::none(), kCountsDoc);
   module.def("tables", &tables, "device"_a.none() = nb::none(), kTablesDoc);
+  module.def("usable_rows", &usable_rows_of, "table"_a, "op"_a,
+             "Reads a table as lookups do: for the best row of each key and device a dict of problem, gfx, cu_num, "
+             "device, candidate, us.");
   module.def("notices", &notices, "device"_a.none() = nb::none(), kNoticesDoc);
   // Baseline function for benchmarks/call_overhead.py.
   module.def(

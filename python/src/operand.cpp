@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include "errors.h"
 #include "gil.h"
@@ -52,10 +53,25 @@ std::optional<DType> dtype_of(const nb::dlpack::dtype& dtype) {
 
 std::string text_of(nb::handle object) { return nb::cast<std::string>(nb::str(object)); }
 
-/// Returns the text of the current Python exception and clears it.
+/// Returns the text of the current Python exception and clears it. Throws one that asks the program to end, such as
+/// KeyboardInterrupt, as it is.
 std::string taken_error() {
   nb::python_error error;
+  if (!error.matches(PyExc_Exception)) throw error;
   return text_of(error.value());
+}
+
+/// True for numpy.ma.MaskedArray, whose buffer says nothing of the mask. Remembers the last type that is none.
+bool is_masked(nb::handle array) {
+  static PyObject* plain_type = nullptr;  // Holds a reference.
+  auto* const type = reinterpret_cast<PyObject*>(Py_TYPE(array.ptr()));
+  if (type == plain_type) return false;
+  const nb::object modules = nb::module_::import_("sys").attr("modules");
+  const nb::object module = modules.attr("get")("numpy.ma");
+  if (!module.is_none() && nb::isinstance(array, module.attr("MaskedArray"))) return true;
+  Py_INCREF(type);
+  Py_XDECREF(std::exchange(plain_type, type));
+  return false;
 }
 
 /// Returns numpy.empty; the reference is kept forever.
@@ -73,6 +89,9 @@ nb::object numpy_dtype(DType dtype) {
 
 Operand::Operand(const char* role, nb::handle array, CallDevice& call, bool writable, ElementTypes types)
     : role_(role), types_(types) {
+  if (is_masked(array))
+    fail_type(std::string(role) + " is a numpy.ma.MaskedArray, whose mask would be ignored; pass " + role +
+              ".filled(0) or another array without a mask");
   try {
     if (take_buffer(array, writable))
       call.enter_host(role);
@@ -124,7 +143,7 @@ nb::object Operand::dlpack(nb::handle array, CallDevice& call) const {
   // PyTorch's attribute says it in a tenth of the time of DLPack's function.
   const nb::object is_cuda = nb::steal(in_python([&] { return PyObject_GetAttrString(array.ptr(), "is_cuda"); }));
   nb::object stream = nb::none();
-  if (!is_cuda.is_valid()) PyErr_Clear();
+  if (!is_cuda.is_valid()) static_cast<void>(taken_error());
   if (is_cuda.is(Py_False) || !nb::hasattr(array, "__dlpack_device__")) {
     call.enter_host(role_);
   } else {
@@ -146,11 +165,11 @@ nb::object Operand::dlpack(nb::handle array, CallDevice& call) const {
 void Operand::take_dlpack(nb::handle array, CallDevice& call) {
   capsule_ = dlpack(array, call);
   if (!capsule_.is_valid()) {
-    nb::python_error error;
+    const std::string why = taken_error();
     if (!nb::hasattr(array, "__dlpack__"))
       fail_type(std::string(role_) + " must be an array of NumPy, or of a library with DLPack, got " +
                 text_of(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(array.ptr()))).attr("__name__")));
-    fail_value(std::string(role_) + " does not expose its memory: " + text_of(error.value()));
+    fail_value(std::string(role_) + " does not expose its memory: " + why);
   }
   // The capsule keeps its name, because the tensor is only read: the producer's function frees it.
   auto* managed = static_cast<ManagedTensor*>(PyCapsule_GetPointer(capsule_.ptr(), "dltensor"));

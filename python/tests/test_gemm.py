@@ -217,6 +217,30 @@ class Mistakes(unittest.TestCase):
         self.refused(TypeError, "x does not provide a DLPack tensor", Liar(), self.w)
         self.refused(ValueError, "x does not expose its memory: not today", Thrower(), self.w)
 
+    def test_what_ends_a_program_is_not_taken_for_a_wrong_array(self):
+        for ending in (KeyboardInterrupt, SystemExit, GeneratorExit):
+
+            def end(*_, ending=ending, **__):
+                raise ending
+
+            in_dlpack = type("InDlpack", (), {"__dlpack__": end})
+            in_device = type("InDevice", (), {"__dlpack__": end, "__dlpack_device__": end})
+            in_property = type("InProperty", (), {"is_cuda": property(end), "__dlpack__": end})
+            for one in (in_dlpack, in_device, in_property):
+                with self.assertRaises(ending, msg=one.__name__):
+                    attune.gemm_a16w16(one(), self.w)
+                with self.assertRaises(ending, msg=one.__name__):
+                    attune.gemm_a16w16(self.x, one())
+
+    def test_a_masked_array_is_refused_because_its_mask_would_be_ignored(self):
+        for mask in (np.ma.nomask, self.x > 0):
+            masked = np.ma.masked_array(self.x, mask=mask)
+            for _ in range(2):
+                attune.gemm_a16w16(self.x, self.w)
+                self.refused(TypeError, "x is a numpy.ma.MaskedArray, whose mask would be ignored; pass x.filled(0)", masked, self.w)
+        self.refused(TypeError, "w is a numpy.ma.MaskedArray", self.x, np.ma.masked_array(self.w))
+        self.refused(TypeError, "out is a numpy.ma.MaskedArray", self.x, self.w, out=np.ma.masked_array(numbers(4, 8)))
+
     def test_counts_of_arguments(self):
         for arguments in ((), (self.x,), (self.x, self.w, None, None, None)):
             with self.assertRaises(TypeError):

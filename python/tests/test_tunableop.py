@@ -128,6 +128,28 @@ class TunableOp(unittest.TestCase):
             [Result("GemmAndBiasTunableOp_float_TN", "tn_96_4_64_ld_64_64_96", "portable.gemm@1:block=4x4", 0.0125)],
         )
 
+    def test_rows_are_those_that_a_lookup_takes(self):
+        table = self.file(
+            "table.csv",
+            "\ufeffgfx,cu_num, m ,N,K,bias,dtype,outdtype,us,kernelName,_tag\n"
+            "a,1, 4 ,96,64, true ,fp32,fp32,12.5,slower,\n"
+            "a,1,4,96,64,True,torch.float32,torch.float32,11.5,best,\n"
+            + "".join(f"a,1,4,96,64,False,torch.float32,torch.float32,{us},x,\n" for us in ("inf", "nan", "0", "-1", ""))
+            + "a,1,4,96,64,False,torch.float32,torch.float32,1,x,tagged\n",
+        )
+        self.assertEqual(tunableop.get_results(table), [Result("GemmAndBiasTunableOp_float_TN", "tn_96_4_64_ld_64_64_96", "best", 0.0115)])
+
+    def test_of_several_tables_the_first_ones_row_is_returned(self):
+        head = "gfx,cu_num,M,N,K,bias,dtype,outdtype,us,kernelName\n"
+        first = self.file("first.csv", head + "a,1,4,96,64,True,torch.float32,torch.float32,12,first\n")
+        second = self.file(
+            "second.csv",
+            head + "a,1,4,96,64,True,torch.float32,torch.float32,11,second\n" + "b,1,4,96,64,True,torch.float32,torch.float32,9,other device\n",
+        )
+        in_use = [{"op": "gemm_a16w16", "file": file, "is_there": True} for file in (first, second)]
+        with mock.patch.object(tunableop, "tables", lambda: in_use):
+            self.assertEqual([one.solution for one in tunableop.get_results()], ["first", "other device"])
+
 
 if __name__ == "__main__":
     unittest.main()

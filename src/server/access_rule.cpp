@@ -12,8 +12,6 @@
 namespace attune {
 namespace {
 
-constexpr std::string_view kCookie = "attune_session";
-
 /// The value of a cookie; empty without it.
 std::string_view cookie(std::string_view cookies, std::string_view name) {
   while (!cookies.empty()) {
@@ -77,10 +75,21 @@ bool AccessRule::is_own_host(const std::string& host) const {
 }
 
 bool AccessRule::has_token(const HttpRequest& request) const {
-  constexpr std::string_view kBearer = "Bearer ";
-  if (request.authorization.starts_with(kBearer))
-    return token_->matches(std::string_view(request.authorization).substr(kBearer.size()));
-  return session_.matches(cookie(request.cookie, kCookie));
+  constexpr std::string_view kBearer = "bearer ";
+  std::string_view given = request.authorization;
+  if (to_lower(given.substr(0, kBearer.size())) == kBearer) {
+    given.remove_prefix(kBearer.size());
+    given.remove_prefix(std::min(given.find_first_not_of(' '), given.size()));
+    return token_->matches(given);
+  }
+  return session_.matches(cookie(request.cookie, cookie_name(request)));
+}
+
+std::string AccessRule::cookie_name(const HttpRequest& request) const {
+  const std::string_view host = request.host ? std::string_view(*request.host) : std::string_view();
+  const size_t name = without_port(host).size();
+  return name < host.size() ? fmt::format("attune_session_{}", host.substr(name + 1))
+                            : fmt::format("attune_session_{}", port_);
 }
 
 std::optional<HttpAnswer> AccessRule::refusal(const HttpRequest& request) const {
@@ -102,11 +111,11 @@ HttpAnswer AccessRule::login(const HttpRequest& request) const {
   if (request.method != "POST") return page(200, "");
   const auto given = request.form.find("token");
   if (given == request.form.end() || !token_->matches(given->second)) return page(403, "This is not the token.");
-  return {
-      .status = 303,
-      .body = "logged in\n",
-      .headers = {{"Location", "/"},
-                  {"Set-Cookie", fmt::format("{}={}; Path=/; HttpOnly; SameSite=Strict", kCookie, session_.secret())}}};
+  return {.status = 303,
+          .body = "logged in\n",
+          .headers = {{"Location", "/"},
+                      {"Set-Cookie", fmt::format("{}={}; Path=/; HttpOnly; SameSite=Strict", cookie_name(request),
+                                                 session_.secret())}}};
 }
 
 }  // namespace attune

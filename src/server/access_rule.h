@@ -30,6 +30,8 @@ class AccessRule {
  private:
   bool is_own_host(const std::string& host) const;
   bool has_token(const HttpRequest& request) const;
+  /// Browsers send a cookie to every port of a host, so its name holds the port that the browser sees.
+  std::string cookie_name(const HttpRequest& request) const;
 
   uint16_t port_;
   std::vector<std::string> hosts_;  ///< In lower case; without a port: for any.

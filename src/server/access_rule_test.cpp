@@ -45,10 +45,12 @@ TEST(AccessRule, WantsATokenBeyondThisMachine) {
   EXPECT_EQ(status(rule, request("/", "h")), 303);
   EXPECT_EQ(status(rule, request("/healthz", "h")), 200);
   auto asked = request("/api/v1/runs", "h");
-  asked.authorization = std::string("Bearer ") + kToken;
-  EXPECT_EQ(status(rule, asked), 200);
-  for (const char* wrong :
-       {"Bearer 0123456789abcdeg", "Bearer 0123456789abcde", "Bearer ", "0123456789abcdef", "Bearer"}) {
+  for (const char* scheme : {"Bearer ", "bearer ", "BEARER ", "Bearer  "}) {
+    asked.authorization = scheme + std::string(kToken);
+    EXPECT_EQ(status(rule, asked), 200) << scheme;
+  }
+  for (const char* wrong : {"Bearer 0123456789abcdeg", "Bearer 0123456789abcde", "Bearer ", "0123456789abcdef",
+                            "Bearer", "Basic 0123456789abcdef"}) {
     asked.authorization = wrong;
     EXPECT_EQ(status(rule, asked), 401) << wrong;
   }
@@ -76,6 +78,29 @@ TEST(AccessRule, ALoginGivesACookieThatIsNotTheToken) {
   EXPECT_EQ(status(rule, asked), 200);
   asked.cookie = std::string("attune_session=") + kToken;
   EXPECT_EQ(status(rule, asked), 303);
+}
+
+TEST(AccessRule, ServersOnOneHostHaveCookiesOfTheirOwn) {
+  const auto cookie_of = [](const AccessRule& rule, const std::string& host) {
+    HttpRequest form = request("/login", host);
+    form.method = "POST";
+    form.form["token"] = kToken;
+    for (const auto& [name, value] : rule.login(form).headers)
+      if (name == "Set-Cookie") return value.substr(0, value.find(';'));
+    return std::string();
+  };
+  const auto name_of = [](const std::string& cookie) { return cookie.substr(0, cookie.find('=')); };
+  const AccessRule first({"127.0.0.1", 8080}, {"h"}, AccessToken(kToken));
+  const AccessRule second({"127.0.0.1", 8081}, {"h"}, AccessToken(kToken));
+  // The browser sees the port of the Host field; a container may map it to another one of the server.
+  for (const auto& [one, other] :
+       {std::pair<const char*, const char*>{"127.0.0.1:8080", "127.0.0.1:8081"}, {"h:9000", "h:9001"}, {"h", "h"}}) {
+    const std::string cookie = cookie_of(first, one), others = cookie_of(second, other);
+    EXPECT_NE(name_of(cookie), name_of(others)) << one;
+    auto asked = request("/", one);
+    asked.cookie = others + "; " + cookie;
+    EXPECT_EQ(status(first, asked), 200) << one;
+  }
 }
 
 TEST(AccessToken, IsReadFromAPrivateFile) {

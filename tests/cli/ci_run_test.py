@@ -366,6 +366,18 @@ class BadInput(CiRun):
             self.refuses("--shapes", name, says=("unknown name in --shapes, this build tunes", "gemm_a16w16"))
         self.refuses("--shapes", "gemm_a16w16\n", says="control character")
         self.refuses("--shapes", "gemm_a8w8", says="cannot tune")
+        self.refuses("--shapes", "ck_gemm_a8w8, ck_gemm_a8w8_blockscale", says="cannot tune")
+
+    def test_a_named_family_that_cannot_be_tuned_is_skipped_and_the_exit_status_shows_it(self):
+        self.shapes("1,40,40")
+        result = self.ci("--shapes", "ck_gemm_a8w8, gemm_a16w16, ck_gemm_a8w8_blockscale", status=1)
+        for family in ("gemm_a8w8", "gemm_a8w8_blockscale"):
+            self.assertIn(f"{family}: skipped: this build reads the tables of {family} but cannot tune them", result.stderr)
+            self.assertIn(f"this build reads the tables of {family}", self.read("ci-results/report.md"))
+        answer = self.results()
+        self.assertEqual([(one["family"], one["done"]) for one in answer["families"]],
+                         [("gemm_a16w16", True), ("gemm_a8w8", False), ("gemm_a8w8_blockscale", False)])
+        self.assertEqual((answer["ending"], len(self.rows("configs/" + TUNED))), ("done", 1))
 
     def test_arguments_are_refused_before_anything_runs(self):
         self.shapes("1,40,40")

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: MIT
 """The workflows: each step's script as a runner calls it, with a bare repository as the upload's target."""
+import contextlib
 import http.server
 import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import textwrap
 import threading
+import time
 import unittest
 import urllib.parse
 
@@ -134,6 +137,8 @@ class Uploads(Workflow):
         summary = self.folder / "summary"
         self.tune(GITHUB_STEP_SUMMARY=str(summary))
         self.assertIn("gemm_a16w16", summary.read_text())
+        self.assertTrue(summary.read_text().endswith(self.read("ci-results/diff.md")), "what differs is shown, too")
+        self.assertIn("| + | 256×32×16 fp32 |", summary.read_text())
         self.put("configs/notes.txt", "mine")
         (self.work / LIST).write_text(self.read(LIST) + "\n")  # The user's own change stays in the checkout.
         self.assertIn("pushed to main", self.publish("push").stdout)
@@ -385,6 +390,58 @@ class Uploads(Workflow):
         (self.work / "configs").symlink_to(self.folder / "lists")
         self.assertIn("lies outside of the checkout", self.publish("push", 2).stderr)
 
+    def test_a_table_may_be_a_link_within_the_checkout(self):
+        table = self.work / TABLE
+        (self.work / "shared").mkdir()
+        table.symlink_to("../shared/table.csv")
+        self.table("shared/table.csv", self.row("64,32,16", 7))
+        self.git("add", "-A", "configs", "shared")
+        self.git("commit", "--quiet", "-m", "A link")
+        self.git("push", "--quiet", "origin", "main")
+        self.tune()
+        self.assertIn("pushed to main", self.publish("push").stdout)
+        self.assertEqual(self.remote("main", "shared/table.csv"), table.read_text())
+        self.assertEqual(self.remote("main"), "../shared/table.csv", "the link stays")
+        shutil.move(self.work / "shared", self.folder / "shared")
+        table.unlink()
+        table.symlink_to(self.folder / "shared" / "table.csv")
+        self.assertIn("outside of the checkout", self.publish("push", 2).stderr)
+
+    def test_a_link_on_the_branch_is_followed_within_the_checkout_alone(self):
+        self.tune()
+        other, outside = self.folder / "other", self.folder / "outside.csv"
+        outside.write_text("theirs")
+        self.git("clone", "--quiet", str(self.folder / "remote.git"), str(other))
+        (other / TABLE).symlink_to(outside)
+        self.git("add", TABLE, folder=other)
+        self.git("commit", "--quiet", "-m", "A link", folder=other)
+        self.git("push", "--quiet", "origin", "main", folder=other)
+        self.assertIn("outside of the checkout", self.publish("push", 2).stderr)
+        self.assertEqual(outside.read_text(), "theirs")
+
+    def test_only_a_branch_that_the_remote_has_is_pushed_to(self):
+        self.tune()
+        self.git("tag", "v1")
+        self.git("push", "--quiet", "origin", "v1")
+        before = self.git("for-each-ref", folder=self.folder / "remote.git")
+        for name in ("v1", "HEAD", "refs/heads/main", "heads/main", "origin/main", "mian", "refs/tags/v1"):
+            for how in ("push", "pull-request"):
+                refused = self.publish(how, 2, ATTUNE_CI_BRANCH=name, GITHUB_TOKEN="token", GITHUB_REPOSITORY="us/attune").stderr
+                self.assertEqual(refused, f"ci/publish: ATTUNE_CI_BRANCH must name a branch that origin has, such as main, got '{name}'\n")
+        self.assertEqual(self.git("for-each-ref", folder=self.folder / "remote.git"), before)
+        self.git("push", "--quiet", "origin", "main:refs/heads/v1")  # A branch beside a tag of its name.
+        self.assertIn("pushed to v1", self.publish("push", ATTUNE_CI_BRANCH="v1").stdout)
+        self.assertEqual(self.remote("refs/heads/v1"), self.read(TABLE))
+
+    def test_the_url_of_a_remote_may_be_relative(self):
+        self.tune()
+        self.git("remote", "set-url", "origin", os.path.relpath(self.folder / "remote.git", self.work))
+        self.assertIn("pushed to main", self.publish("push").stdout)
+        self.assertEqual(self.remote("main"), self.read(TABLE))
+        for name in ("upstream", os.path.relpath(self.folder / "remote.git", self.work)):
+            self.assertIn(f"must name a remote of the checkout (git remote), got '{name}'",
+                          self.publish("push", 2, ATTUNE_CI_REMOTE=name).stderr)
+
     def test_wrong_variables_are_refused(self):
         self.tune()
         for name in ("-x", "a b", "a;rm", "$(id)", "../x", "a\nb", "x/"):
@@ -409,9 +466,36 @@ class Uploads(Workflow):
                 self.assertGreater(len(self.read("ci-results/report.md").encode()), 500)
                 cut, *note = summary.read_text()[filled:].split("\n\nCut; ")
                 self.assertLessEqual(summary.stat().st_size, limit)
-                self.assertEqual(note, ["the artifact has the whole report.\n"] * (filled < limit))
+                self.assertEqual(note, ["the artifact has the whole report.md.\n"] * (filled < limit))
                 self.assertTrue(self.read("ci-results/report.md").startswith(cut))
                 self.assertEqual(bool(cut), filled < limit)
+
+    def test_a_signal_to_the_script_alone_ends_the_program(self):
+        self.home.mkdir(exist_ok=True)
+        pid, got = self.folder / "pid", self.folder / "got"
+        for script in ("tune", "scheduled_tune"):
+            for name, number in (("TERM", 143), ("INT", 130)):
+                with self.subTest(script, signal=name):
+                    program = self.folder / "waits"
+                    program.write_text(f"#!/bin/bash\ntrap 'echo {name} >>{got}; exit {number}' {name}\n"
+                                       f"echo $$ >{pid}.new && mv {pid}.new {pid}\nwhile :; do sleep 0.05; done\n")
+                    program.chmod(0o755)
+                    run = subprocess.Popen([str(story.REPOSITORY / "ci" / script)], cwd=self.work, stdout=subprocess.PIPE,
+                                           env=self.environment(ATTUNE_BIN=str(program), ATTUNE_CI_RESULTS="out"))
+                    self.addCleanup(run.stdout.close)
+                    while run.poll() is None and not pid.exists():
+                        time.sleep(0.01)
+                    os.kill(run.pid, getattr(signal, f"SIG{name}"))
+                    try:
+                        self.assertEqual(run.wait(30), number)
+                        self.assertEqual(got.read_text(), name + "\n", "once")
+                        self.assertRaises(ProcessLookupError, os.kill, int(pid.read_text()), 0)
+                    finally:
+                        with contextlib.suppress(ProcessLookupError):
+                            os.kill(int(pid.read_text()), signal.SIGKILL)
+                        run.kill()
+                        pid.unlink()
+                        got.unlink(missing_ok=True)
 
     def test_inputs_are_data(self):
         for text in ("; touch hurt", "$(touch hurt)", "`touch hurt`", "x\ntouch hurt", "' touch hurt", "--output=elsewhere"):

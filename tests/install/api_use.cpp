@@ -5,6 +5,7 @@
 #include <attune/dispatcher.h>
 #include <attune/error.h>
 #include <attune/tensor.h>
+#include <attune/usable_rows.h>
 #include <attune/version.h>
 
 #include <array>
@@ -97,7 +98,10 @@ void dispatching(const char* capture) {
   attune::run(*kept, std::array<void*, 3>{x.data(), w.data(), y.data()});
   expect(y[0] == 32 && y[23] == 32, "a plan by itself");
   expect(own.counts().calls == 6, "counts");
-  for (const attune::TableInUse& table : own.tables()) expect(!table.op.empty() && !table.origin.empty(), "tables");
+  for (const attune::TableInUse& table : own.tables()) {
+    expect(!table.op.empty() && !table.origin.empty(), "tables");
+    if (table.is_there) expect(attune::usable_rows(table.file, table.op).size() < SIZE_MAX, "usable_rows");
+  }
   errors(own);
   own.finish();
   expect(own.choose(key).plan == hit.plan, "lookups go on after finish");

@@ -58,7 +58,7 @@ void choose_shapes(const CiRunOptions& options, const std::filesystem::path& con
   }
 }
 
-/// Everything that can be wrong with the inputs is found here, before anything is written.
+/// Finds everything that can be wrong with the inputs, before anything is written. Families that are skipped come last.
 std::vector<FamilyRun> family_runs(const CiRunOptions& options, const std::filesystem::path& config_dir) {
   const ChosenFamilies chosen = choose_families(options.shapes, config_dir);
   const std::vector<std::string> arguments = split_arguments(options.arguments);
@@ -75,6 +75,8 @@ std::vector<FamilyRun> family_runs(const CiRunOptions& options, const std::files
   // A journal that is not there yet is not made before all is known to be right.
   if (std::filesystem::exists(std::filesystem::symlink_status(journal))) static_cast<void>(open_sql_journal(journal));
   print_notes(chosen.notices);
+  for (const SkippedFamily& one : chosen.skipped)
+    runs.push_back({.family = one.family, .tune = {}, .reason_skipped = one.reason});
   return runs;
 }
 
@@ -96,6 +98,7 @@ ordered_json inputs_of(const CiRunOptions& options, const std::filesystem::path&
 ordered_json devices_of(const std::vector<FamilyRun>& runs) {
   ordered_json devices = ordered_json::object();
   for (const FamilyRun& run : runs) {
+    if (!run.reason_skipped.empty()) continue;
     const DeviceInfo device = measuring_device(run);
     devices[std::string(run.family->op)] = fmt::format("{} ({})", device.key(), device.fingerprint());
   }

@@ -25,18 +25,32 @@ bool has_list(const FamilySpec& family, const std::filesystem::path& config_dir)
   return std::filesystem::exists(config_dir / untuned_file_name(family), missing);
 }
 
-const FamilySpec& family_of(std::string_view name, const std::filesystem::path& config_dir) {
+const FamilySpec& family_of(std::string_view name) {
   const FamilySpec* family = find_family(name);
   if (family == nullptr)
     fail(ErrorCode::invalid_input, "unknown name in --shapes, this build tunes {}: '{}'", names_of_tunable(),
          shown(name));
-  if (!family->tunable)
-    fail(ErrorCode::invalid_input, "this build reads the tables of {} but cannot tune them, it tunes {}", family->op,
-         names_of_tunable());
-  if (!has_list(*family, config_dir))
-    fail(ErrorCode::invalid_input, "the configuration folder has no list of shapes of {}, write it: '{}'", family->op,
-         shown((config_dir / untuned_file_name(*family)).string(), 500));
   return *family;
+}
+
+/// Why a family cannot be tuned; empty if it can.
+std::string obstacle(const FamilySpec& family, const std::filesystem::path& config_dir) {
+  if (!family.tunable)
+    return fmt::format("this build reads the tables of {} but cannot tune them, it tunes {}", family.op,
+                       names_of_tunable());
+  if (!has_list(family, config_dir))
+    return fmt::format("the configuration folder has no list of shapes of {}, write it: '{}'", family.op,
+                       shown((config_dir / untuned_file_name(family)).string(), 500));
+  return {};
+}
+
+void add_named(ChosenFamilies& chosen, const FamilySpec& family, const std::filesystem::path& config_dir) {
+  const auto is_it = [&](const auto& one) { return one.family == &family; };
+  if (std::ranges::any_of(chosen.families, is_it) || std::ranges::any_of(chosen.skipped, is_it)) return;
+  if (std::string reason = obstacle(family, config_dir); !reason.empty())
+    chosen.skipped.push_back({&family, std::move(reason)});
+  else
+    chosen.families.push_back({&family, config_dir / untuned_file_name(family)});
 }
 
 ChosenFamilies families_with_lists(const std::filesystem::path& config_dir) {
@@ -65,12 +79,10 @@ ChosenFamilies choose_families(std::string_view names, const std::filesystem::pa
   if (trim(names).empty()) chosen = families_with_lists(config_dir);
   for (const std::string_view piece : split(names, ',')) {
     const std::string_view name = trim(piece);
-    if (name.empty()) continue;  // A comma at the end.
-    const FamilySpec& family = family_of(name, config_dir);
-    const bool is_known =
-        std::ranges::any_of(chosen.families, [&](const ChosenFamily& one) { return one.family == &family; });
-    if (!is_known) chosen.families.push_back({&family, config_dir / untuned_file_name(family)});
+    if (!name.empty()) add_named(chosen, family_of(name), config_dir);  // Empty: a comma at the end.
   }
+  if (chosen.families.empty() && !chosen.skipped.empty())
+    fail(ErrorCode::invalid_input, "{}", chosen.skipped.front().reason);
   if (chosen.families.empty())
     fail(ErrorCode::invalid_input,
          "there is nothing to tune: the configuration folder has no list of shapes, such as {}: '{}'",

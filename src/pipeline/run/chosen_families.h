@@ -15,16 +15,24 @@ struct ChosenFamily {
   std::filesystem::path shapes;  ///< Exists.
 };
 
+/// A family that was named and cannot be tuned, with the reason.
+struct SkippedFamily {
+  const FamilySpec* family = nullptr;
+  std::string reason;
+};
+
 /// The families of a pipeline's run.
 struct ChosenFamilies {
   std::vector<ChosenFamily> families;  ///< At least one, each once, in the order in which they are named.
+  std::vector<SkippedFamily> skipped;  ///< Each once.
   std::vector<std::string> notices;    ///< Sentences about lists of families that this build cannot tune.
 };
 
 /// Finds the families that `names` lists, with commas between them and blanks around them; the prefix `ck_` of older
 /// job names is accepted. Without a name: all that this build can tune and of which the configuration folder has a list
-/// of shapes (untuned_file_name()). Throws invalid_input for an unknown name, with the list of those that are known;
-/// for a family that this build cannot tune, or of which the folder has no list; and when there is nothing to tune.
+/// of shapes (untuned_file_name()). A named family that this build cannot tune, or of which the folder has no list, is
+/// skipped. Throws invalid_input for an unknown name, with the list of those that are known, and when there is nothing
+/// to tune.
 ChosenFamilies choose_families(std::string_view names, const std::filesystem::path& config_dir);
 
 }  // namespace attune

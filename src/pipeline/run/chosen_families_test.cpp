@@ -59,6 +59,17 @@ TEST_F(ChosenFamiliesTest, OfAnUnknownNameAreRefusedWithTheList) {
   EXPECT_THAT(refusal("gemm_a16w16\n"), HasSubstr("control character"));
 }
 
+TEST_F(ChosenFamiliesTest, ThatCannotBeTunedAreSkippedWithAReasonIfAnotherOneCan) {
+  for (const char* names : {"ck_gemm_a8w8,gemm_a16w16,gemm_a8w8", "gemm_a16w16,gemm_a8w8"}) {
+    const ChosenFamilies all = choose_families(names, folder_.path());
+    ASSERT_EQ(all.families.size(), 1u) << names;
+    EXPECT_EQ(all.families[0].family->op, "gemm_a16w16");
+    ASSERT_EQ(all.skipped.size(), 1u) << names;
+    EXPECT_EQ(all.skipped[0].family->op, "gemm_a8w8");
+    EXPECT_THAT(all.skipped[0].reason, testing::AnyOf(HasSubstr("cannot tune"), HasSubstr("no list of shapes")));
+  }
+}
+
 TEST_F(ChosenFamiliesTest, WithoutAListOfShapesAreRefused) {
   std::filesystem::remove(folder_.path() / untuned_file_name(default_family()));
   EXPECT_THAT(refusal("gemm_a16w16"), HasSubstr("no list of shapes of gemm_a16w16"));

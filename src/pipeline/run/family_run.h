@@ -23,6 +23,8 @@ struct FamilyRun {
   /// A list of the chosen rows, as text, which takes the place of the input; empty: none is chosen, and nothing is
   /// tuned or measured. Nothing: all rows are.
   std::optional<std::string> chosen_rows;
+  /// Why nothing is done with the family, which is this failure in the results; empty: it is tuned.
+  std::string reason_skipped = {};
 };
 
 // The steps of a run for one family. Each throws invalid_input with the file and the line for a table or list that

@@ -233,6 +233,11 @@ RunResults run_pipeline(const std::vector<FamilyRun>& families, RunFolder& folde
     if (folder.is_resumed()) log.say("goes on with the run that an earlier call began");
     for (const FamilyRun& run : families) {
       if (is_interrupted() || folder.is_gone()) break;
+      if (!run.reason_skipped.empty()) {
+        log.say(fmt::format("{}: skipped: {}", run.family->op, run.reason_skipped));
+        results.families.push_back({.family = run.family, .failure = run.reason_skipped});
+        continue;
+      }
       results.families.push_back(FamilySteps(run, folder, change, log, measured).take());
     }
   }

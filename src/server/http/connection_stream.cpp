@@ -47,13 +47,15 @@ bool ConnectionStream::begin_request(const std::function<bool()>& is_ended) {
   }
   ++num_requests_;
   num_read_ = 0;
-  is_read_ = false;
+  is_read_ = is_malformed_ = has_answered_ = false;
+  head_ = {};
   deadline_ = steady_clock::now() + limits_.request_time;
   return true;
 }
 
 // The library asks for one byte at a time while it reads headers.
 ssize_t ConnectionStream::read(char* bytes, size_t size) {
+  if (is_malformed_) return -1;
   if (ahead_.empty()) {
     const auto left = duration_cast<milliseconds>(deadline_ - steady_clock::now());
     if (num_read_ >= limits_.max_request_bytes || left.count() <= 0 || !wait(POLLIN, left)) {
@@ -71,6 +73,12 @@ ssize_t ConnectionStream::read(char* bytes, size_t size) {
     must_close = true;
     return -1;
   }
+  is_malformed_ = !std::all_of(ahead_.begin(), ahead_.begin() + static_cast<std::ptrdiff_t>(taken),
+                               [&](char byte) { return head_.take(byte); });
+  if (is_malformed_) {
+    must_close = true;
+    return -1;
+  }
   std::copy_n(ahead_.begin(), taken, bytes);
   ahead_.erase(0, taken);
   num_read_ += taken;
@@ -80,6 +88,7 @@ ssize_t ConnectionStream::read(char* bytes, size_t size) {
 ssize_t ConnectionStream::write(const char* bytes, size_t size) {
   for (;;) {
     const ssize_t sent = ::send(socket_, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+    has_answered_ |= sent > 0;
     if (sent >= 0 || (errno != EAGAIN && errno != EINTR)) return sent;
     if (!is_writable()) return -1;
   }

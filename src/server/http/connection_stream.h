@@ -7,6 +7,7 @@
 #include <string>
 
 #include "server/http/http_limits.h"
+#include "server/http/request_head.h"
 #include "server/http/waiting_clients.h"
 
 namespace attune {
@@ -44,6 +45,11 @@ class ConnectionStream final : public httplib::Stream {
   /// Whether the client has closed its side: nobody takes what would be written.
   bool is_abandoned() const { return wait(POLLRDHUP | POLLHUP | POLLERR, std::chrono::milliseconds(0)); }
 
+  /// Whether the head of the request is malformed. read() fails at the first wrong byte.
+  bool is_malformed() const { return is_malformed_; }
+  /// Whether a byte of an answer to the request was sent.
+  bool has_answered() const { return has_answered_; }
+
   bool must_close = false;  ///< No further request of this connection is read.
 
  private:
@@ -57,7 +63,9 @@ class ConnectionStream final : public httplib::Stream {
   size_t num_requests_ = 0;                         ///< This one included.
   size_t num_read_ = 0;                             ///< Bytes of the request.
   bool is_read_ = false;                            ///< The request, to its end.
-  std::string ahead_;                               ///< Bytes that came with those that were asked for.
+  bool is_malformed_ = false, has_answered_ = false;
+  RequestHead head_;
+  std::string ahead_;  ///< Bytes that came with those that were asked for.
 };
 
 }  // namespace attune

@@ -22,6 +22,7 @@ constexpr const char* kContentPolicy =
     "form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 constexpr std::string_view kBusy =
     "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 5\r\nContent-Length: 0\r\n\r\n";
+constexpr std::string_view kMalformed = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
 
 HttpAnswer text_answer(int status, std::string text) { return {.status = status, .body = std::move(text) + "\n"}; }
 
@@ -41,6 +42,13 @@ HttpRequest request_of(const httplib::Request& from) {
 bool has_body(const httplib::Request& request) {
   return request.has_header("Transfer-Encoding") || request.get_header_value_count("Content-Length") > 1 ||
          (request.has_header("Content-Length") && request.get_header_value("Content-Length") != "0");
+}
+
+/// Whether the library and every proxy read the same length of the body.
+bool has_plain_length(const httplib::Request& request) {
+  const std::string length = request.get_header_value("Content-Length");
+  return !request.has_header("Transfer-Encoding") && request.get_header_value_count("Content-Length") == 1 &&
+         !length.empty() && std::ranges::all_of(length, [](char c) { return c >= '0' && c <= '9'; });
 }
 
 }  // namespace
@@ -116,9 +124,8 @@ struct HttpServer::State : httplib::Server {
   /// Answers all but a form, whose body the library reads first.
   bool route(const httplib::Request& request, httplib::Response& response) {
     const bool is_form = !form_path_.empty() && request.method == "POST" && request.path == form_path_;
-    const bool is_two_lengths = request.has_header("Transfer-Encoding") && request.has_header("Content-Length");
-    if (is_form && !is_two_lengths && request.get_header_value_count("Content-Length") == 1) return false;
-    if (has_body(request) || is_two_lengths) {
+    if (is_form && has_plain_length(request)) return false;
+    if (has_body(request)) {
       current_->must_close = true;
       answer(request, response, [] { return text_answer(400, "this request has a body, which nothing here reads"); });
     } else if (request.method != "GET" && request.method != "HEAD") {
@@ -193,6 +200,9 @@ struct HttpServer::State : httplib::Server {
       const bool is_served = process_request(stream, false, is_closed, [](httplib::Request& request) {
         request.ranges.clear();  // Many ranges of one answer would multiply it.
       });
+      // The library answers a malformed field, not a malformed first line.
+      if (stream.is_malformed() && !stream.has_answered())
+        static_cast<void>(stream.write(kMalformed.data(), kMalformed.size()));
       // The lines behind what is no request could hold one that somebody else hid there.
       if (!is_served || !stream.is_read()) break;
     }

@@ -163,6 +163,37 @@ TEST_F(HttpServerTest, BehindWhatIsNoRequestNothingIsRead) {
   }
 }
 
+TEST_F(HttpServerTest, RefusesAHeadThatAProxyCouldReadOtherwise) {
+  const std::string hidden = "GET /hidden HTTP/1.1\r\nHost: h\r\n\r\n";
+  const std::vector<std::string> heads = {"GET / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding : chunked\r\n\r\n",
+                                          "GET / HTTP/1.1\r\nHost: h\r\nContent-Length\t: 36\r\n\r\n",
+                                          "GET / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding:\r\n chunked\r\n\r\n",
+                                          "GET / HTTP/1.1\r\n Host: h\r\n\r\n",
+                                          "GET / HTTP/1.1\r\nHost: h\r\nX: 1\rTransfer-Encoding: chunked\r\n\r\n",
+                                          "GET / HTTP/1.1\r\nHost: h\r\nX: 1\r\r\n\r\n",
+                                          "GET / HTTP/1.1\nHost: h\n\n",
+                                          "GET / HTTP/1.1\r\nHost: h\r\nX: 1\nTransfer-Encoding: chunked\r\n\r\n",
+                                          std::string("GET / HTTP/1.1\r\nHost: h\r\nX: a\0b\r\n\r\n", 40),
+                                          std::string("GET /\0 HTTP/1.1\r\nHost: h\r\n\r\n", 29),
+                                          "GET /\r HTTP/1.1\r\nHost: h\r\n\r\n",
+                                          "GET / HTTP/1.1\r\nHost: h\r\nno colon\r\n\r\n",
+                                          "GET / HTTP/1.1\r\nHost: h\r\n: no name\r\n\r\n",
+                                          "GET / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding\x0b: chunked\r\n\r\n",
+                                          "POST /login HTTP/1.1\r\nHost: h\r\nContent-Length: +0\r\n\r\n",
+                                          "POST /login HTTP/1.1\r\nHost: h\r\nContent-Length: 0, 36\r\n\r\n"};
+  for (const std::string& head : heads) {
+    const std::string got = Client(server_.port()).ask(head + hidden);
+    EXPECT_THAT(got, StartsWith("HTTP/1.1 400")) << head;
+    EXPECT_THAT(got, HasSubstr("Connection: close\r\n")) << head;
+    EXPECT_THAT(got, HasSubstr("<closed>")) << head;
+    EXPECT_EQ(num_requests_, 0) << head;
+  }
+  EXPECT_THAT(Client(server_.port()).ask("GET /a HTTP/1.1\r\nHost:\th \r\nX-\xff: \r\n\r\n"),
+              StartsWith("HTTP/1.1 400"));
+  EXPECT_THAT(Client(server_.port()).ask("GET /a HTTP/1.1\r\nHost:\th\r\nX-1: \xc3\xa4\tb\r\n\r\n"),
+              StartsWith("HTTP/1.1 200"));
+}
+
 TEST_F(HttpServerTest, WhatTheHandlerThrowsStaysSecret) {
   const std::string got = Client(server_.port()).ask("GET /fails HTTP/1.1\r\nHost: h\r\n\r\n");
   EXPECT_THAT(got, StartsWith("HTTP/1.1 500"));
