@@ -36,8 +36,9 @@ class PlantedTest(story.Story):
                                     f"blis.gemm@1:kind={fault}", "--json", *CPU)
                 slow, planted = json.loads(said.stdout)["candidates"]
                 self.assertEqual(slow["status"], "ok", slow)
-                expected = "implausible_time" if fault == "threads" else "wrong_result"
-                self.assertEqual(planted["status"], expected, planted)
+                # What returns another's output takes no time at all, and may be found by that.
+                expected = {"threads": ["implausible_time"], "returns": ["implausible_time", "wrong_result"]}.get(fault, ["wrong_result"])
+                self.assertIn(planted["status"], expected, planted)
 
     def test_check_finds_a_row_that_is_wrong_after_timing(self):
         self.put("s_untuned.csv", "M,N,K,dtype,outdtype\n4,256,256,fp32,fp32\n")
