@@ -110,8 +110,7 @@ std::string_view preferred_prefix() {
     if (is_here || preferred == nullptr) preferred = &kind;
     if (is_here) break;
   }
-  if (preferred == nullptr)
-    fail(ErrorCode::invalid_input, "this build knows no GPUs, name devices with --devices");
+  if (preferred == nullptr) fail(ErrorCode::invalid_input, "this build knows no GPUs, name devices with --devices");
   return preferred->prefix.empty() ? preferred->name : preferred->prefix;
 }
 

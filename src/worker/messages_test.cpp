@@ -234,7 +234,8 @@ TEST(Messages, NumbersThatDoNotFitAreRefused) {
   EXPECT_THAT(refusal_with(sample, "/schedule", schedule.substr(0, 20) + '\3'), HasSubstr("the timing of a turn"));
   EXPECT_THAT(refusal_with(Reply(SampleAnswer{}), "/samples", "x"), HasSubstr("items of 13 bytes"));
   EXPECT_THAT(refusal_with(Reply(AdmitAnswer{}), "/time", std::string(255, '\0')), HasSubstr("has 255 bytes"));
-  EXPECT_THAT(refusal_with(Reply(AdmitAnswer{}), "/time", std::string(kNumActivities * 16, '\xff')), HasSubstr("is not a number"));
+  EXPECT_THAT(refusal_with(Reply(AdmitAnswer{}), "/time", std::string(kNumActivities * 16, '\xff')),
+              HasSubstr("is not a number"));
   EXPECT_THAT(refusal_with(WorkerRequest(request::Drop{{0}}), "/slots/0", -1), HasSubstr("from 0 to 2^64 - 1, got -1"));
   EXPECT_THAT(refusal_with(WorkerRequest(request::Drop{{0}}), "/slots/0", uint64_t{1} << 32),
               HasSubstr("got 4294967296"));

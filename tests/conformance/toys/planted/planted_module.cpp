@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A module in the place of BLIS, with a slow right kernel of gemm_a16w16 (fp32), which is its untuned config, a fast right one, and a fast
-// one with the fault that ATTUNE_PLANTED_FAULT names. All are right when they are verified first.
+// A module in the place of BLIS, with a slow right kernel of gemm_a16w16 (fp32), which is its untuned config, a fast
+// right one, and a fast one with the fault that ATTUNE_PLANTED_FAULT names. All are right when they are verified first.
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
