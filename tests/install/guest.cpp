@@ -34,7 +34,8 @@ std::string own_streams() {
   std::ifstream file("/proc/self/stat");
   std::string word;
   file >> word;
-  expect(!word.empty() && std::use_facet<std::ctype<char>>(std::locale()).is(std::ctype_base::digit, word[0]), "own streams");
+  expect(!word.empty() && std::use_facet<std::ctype<char>>(std::locale()).is(std::ctype_base::digit, word[0]),
+         "own streams");
   return text.str();
 }
 
@@ -93,8 +94,9 @@ int main(int argc, char** argv) {
     expect(i < 6000, "the row's kernel is never ready");
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-  expect(error_of([&] { dispatcher.require({.op = attune::OpId::gemm_a16w16, .m = 0, .n = 8, .k = 8}); })
-             .starts_with("invalid_input: "),
+  expect(error_of([&] {
+           dispatcher.require({.op = attune::OpId::gemm_a16w16, .m = 0, .n = 8, .k = 8});
+         }).starts_with("invalid_input: "),
          "an error of the library is caught by its type");
   // Thrown by the solver's module.
   expect(error_of([&] { dispatcher.run_candidate(kProblem, "onednn.gemm@1:impl=none;threads=1", row.operands()); }) !=
