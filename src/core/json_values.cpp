@@ -75,6 +75,7 @@ json json_of(const Protocol& protocol) {
                 {"err_ratio", protocol.err_ratio}};
   if (protocol.require != Requirement::none) value["require"] = text(protocol.require);
   if (protocol.timing != Timing::clock) value["timing"] = name(protocol.timing);
+  if (protocol.checks != 1) value["checks"] = protocol.checks;
   return value;
 }
 Protocol protocol_from(const json& value) {
@@ -84,7 +85,8 @@ Protocol protocol_from(const json& value) {
           real_from(value.at("min_gain")),
           real_from(value.at("err_ratio")),
           parse_requirement(value.value("require", "")),
-          value.contains("timing") ? timing_from(value.at("timing")) : Timing::clock};
+          value.contains("timing") ? timing_from(value.at("timing")) : Timing::clock,
+          value.contains("checks") ? uint32_from(value.at("checks")) : 1};
 }
 
 json json_of(const Errors& errors) { return json::array({errors.mismatch_ratio, errors.max_relative, errors.cosine}); }

@@ -76,11 +76,9 @@ CachePolicy parse_cache_policy(std::string_view text) {
 /// allocations.
 static constexpr std::string_view kByGraph = " timing=graph/3";
 
-/// 2: with NaN and Inf. What was verified without is verified again.
-static constexpr std::string_view kChecks = " checks=2";
-
 std::string Protocol::measured_key() const {
-  return fmt::format("{} seed={} err={}{}{}{}", name(cache), seed, err_ratio, kChecks, require_field(require),
+  const std::string verified = checks == 1 ? "" : fmt::format(" checks={}", checks);
+  return fmt::format("{} seed={} err={}{}{}{}", name(cache), seed, err_ratio, verified, require_field(require),
                      timing == Timing::graph ? kByGraph : "");
 }
 

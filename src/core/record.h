@@ -43,6 +43,8 @@ struct Protocol {
   Requirement require = Requirement::none;
   /// How candidates are timed on the device, if their plans can be timed so (DeviceKind::timing).
   Timing timing = Timing::clock;
+  /// How candidates are verified. 1, of earlier versions: without NaN and Inf; these are verified again.
+  uint32_t checks = 2;
   /// Everything a Record depends on, in one line: temperature of the operands, data, verification, graphs. A field
   /// added later appears only if it is not at its default, so that older lines stay valid.
   std::string measured_key() const;

@@ -177,7 +177,6 @@ class ChangedGemm final : public Op {
     if (path == Path::naive) num_naive += out.values.size();
     if (broken_path_ && path == Path::fast && out.rows.end == output_rows(problem)) out.values.back() += 1e-3;
   }
-  int64_t output_rows(const Problem& problem) const override { return gemm_.output_rows(problem); }
   Tolerance tolerance(const Problem& problem) const override {
     Tolerance tolerance = gemm_.tolerance(problem);
     if (!broken_path_) tolerance.max_relative = tolerance.max_cosine = 1e9;

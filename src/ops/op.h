@@ -114,7 +114,8 @@ class Op {
   virtual std::vector<SpecialValue> special_values(const Problem&) const { return {}; }
   /// The op's device text. Null (the default): references are computed on the host.
   virtual const OpKernels* kernels() const { return nullptr; }
-  virtual int64_t output_rows(const Problem& problem) const = 0;
+  /// The rows of the output: its first extent.
+  int64_t output_rows(const Problem& problem) const { return tensors(problem).back().shape.front(); }
   virtual Tolerance tolerance(const Problem& problem) const = 0;
 };
 

@@ -218,8 +218,6 @@ std::optional<ReferenceKernel> GemmOp::reference_kernel(const Problem& problem) 
   return gemm_reference_kernel(GemmShape::of(problem));
 }
 
-int64_t GemmOp::output_rows(const Problem& problem) const { return problem.integer("m"); }
-
 Tolerance GemmOp::tolerance(const Problem& problem) const {
   const auto shape = GemmShape::of(problem);
   const double root_k = std::sqrt(static_cast<double>(shape.k));

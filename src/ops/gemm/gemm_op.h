@@ -19,7 +19,6 @@ class GemmOp final : public Op, private OpKernels {
                  const ReferencePart& out) const override;
   std::vector<SpecialValue> special_values(const Problem& problem) const override;
   const OpKernels* kernels() const override { return this; }
-  int64_t output_rows(const Problem& problem) const override;
   Tolerance tolerance(const Problem& problem) const override;
 
  private:

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <span>
 
 #include "solvers/fake/fault_actions.h"
 #include "tensor/convert.h"
@@ -96,8 +97,12 @@ class FaultyPlan final : public Plan {
   }
   int64_t rows() const { return specs_.back().shape.front(); }
   int64_t columns() const { return static_cast<int64_t>(specs_.back().elements()) / rows(); }
-  /// Changes the last bit of an element.
+  /// Changes the last bit of an element, if it is finite: that of Inf would make a NaN of it.
   void change_one(std::byte* output, uint64_t index) const {
+    const uint64_t bytes = specs_.back().bytes() / static_cast<uint64_t>(specs_.back().elements());
+    float value = 0;
+    to_float(specs_.back().dtype, output + index * bytes, std::span(&value, 1));
+    if (!std::isfinite(value)) return;
     output[index * specs_.back().bytes() / static_cast<uint64_t>(specs_.back().elements())] ^= std::byte{1};
   }
   /// Changes the first `count` elements of the output.

@@ -24,7 +24,6 @@ class NormOp final : public Op {
             const HostTensors& tensors) const override;
   void reference(const Problem& problem, Path path, const HostTensors& tensors,
                  const ReferencePart& out) const override;
-  int64_t output_rows(const Problem& problem) const override { return problem.integer("token"); }
   Tolerance tolerance(const Problem& problem) const override;
 };
 

@@ -26,7 +26,6 @@ class ScaledOp final : public Op {
             const HostTensors& tensors) const override;
   void reference(const Problem& problem, Path path, const HostTensors& tensors,
                  const ReferencePart& out) const override;
-  int64_t output_rows(const Problem& problem) const override { return problem.integer("m"); }
   Tolerance tolerance(const Problem& problem) const override;
 };
 
