@@ -90,7 +90,7 @@ def main():
                 wrong += [run_guest(package, kind, preloaded, Path(kernels), listed, device) for preloaded in (*ALLOCATORS, *sanitizers)]
     failed = [text for text in wrong if text]
     print(f"{len(wrong)} programs, {len(failed)} failed; PyTorch: {'yes' if 'torch' in kinds else 'skipped, set ATTUNE_RUNTIME_CALLS'}")
-    sys.exit("\n".join(failed))
+    sys.exit("\n".join(failed) or 0)
 
 
 if __name__ == "__main__":
