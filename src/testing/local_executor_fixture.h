@@ -99,6 +99,7 @@ class LocalExecutorTest : public ::testing::Test {
     registry_.add_unavailable("gone.gemm", "a module that did not open", "libgone.so: cannot open shared object file");
   }
   void start(const FakeNoise& noise = {}, Announcer* announcer = nullptr) {
+    executor_.reset();  // It uses the device.
     device_ = std::make_unique<FakeDevice>(noise);
     executor_ = std::make_unique<LocalExecutor>(*device_, registry_, announcer);
   }
