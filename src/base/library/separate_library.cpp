@@ -153,8 +153,10 @@ LibraryNeeds needs_of_library(const fs::path& path) {
     const bool has_version = i < versions.size() && (versions[i] & 0x7fff) > VER_NDX_GLOBAL;
     if (symbols[i].st_shndx != SHN_UNDEF || ELF64_ST_BIND(symbols[i].st_info) != STB_GLOBAL || has_version) continue;
     const std::string name = text_at(strings, symbols[i].st_name);
-    // libattune_allocator gives libc's names without a version.
-    if (!name.starts_with("_Z") && (libc == nullptr || ::dlsym(libc, name.c_str()) == nullptr))
+    // `__` and `_Z` begin the names of compilers' libraries, as a sanitizer's, and C++. libattune_allocator gives
+    // libc's names without a version.
+    if (!name.starts_with("__") && !name.starts_with("_Z") &&
+        (libc == nullptr || ::dlsym(libc, name.c_str()) == nullptr))
       needs.symbols.push_back(name);
   }
   return needs;

@@ -10,7 +10,7 @@ namespace attune {
 struct LibraryNeeds {
   std::vector<std::string> libraries;  ///< File names, as the loader looks them up: `libopenblas.so.0`.
   /// C functions and variables without a version: `cblas_sgemm`. Those of libc, the compiler's libraries and OpenMP
-  /// have versions, those of vendors' libraries have none.
+  /// have versions or begin with two underscores, those of vendors' libraries do not.
   std::vector<std::string> symbols;
 };
 
