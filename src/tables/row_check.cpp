@@ -41,10 +41,11 @@ std::optional<Candidate> load(CheckedRow& row, Executor& executor, const Tick& t
   return std::move(kernel.candidate);
 }
 
-Candidate default_of(const Problem& problem, Executor& executor, const Tick& tick) {
-  if (auto found = baseline_candidate(problem, contenders(executor, problem, {}, tick, std::vector<Candidate>{})))
-    return *std::move(found);
-  fail(ErrorCode::unavailable, "no available solver has a default for the problem: '{}'", problem.key());
+/// Nothing if no library serves the problem.
+std::optional<Candidate> default_of(const Problem& problem, Executor& executor, const Tick& tick) {
+  auto found = baseline_candidate(problem, contenders(executor, problem, {}, tick, std::vector<Candidate>{}));
+  if (found && !gives_default(op_of(problem).family(), *found)) found.reset();
+  return found;
 }
 
 void run(CheckedRow& row, const Candidate& candidate, Executor& executor, Kernels* kernels,
@@ -54,8 +55,11 @@ void run(CheckedRow& row, const Candidate& candidate, Executor& executor, Kernel
   how.protocol.cache = options.inputs;
   how.protocol.procedure = "check/1";
   how.protocol.require = row.require;
-  std::vector<Candidate> both = {default_of(row.problem, executor, options.tick), candidate};
-  if (both[0] == candidate || options.verify_only) both.erase(both.begin());
+  std::vector<Candidate> both = {candidate};
+  if (!options.verify_only) {
+    const auto usual = default_of(row.problem, executor, options.tick);
+    if (usual && *usual != candidate) both.insert(both.begin(), *usual);
+  }
   how.first_is_opponent = both.size() > 1;
   // A slow row is timed again before it is called slower.
   for (int attempt = 0; attempt < 2; ++attempt) {
