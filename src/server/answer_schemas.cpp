@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/record.h"
+
 namespace attune {
 namespace {
 
