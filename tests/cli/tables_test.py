@@ -34,7 +34,7 @@ class Tables(story.Story):
 class Large(Tables):
     """Tables of many rows are read one row at a time."""
 
-    NUM_ROWS, MOST_KIB = 40_000, 90 << 10
+    NUM_ROWS, MOST_KIB = 40_000, 110 << 10
 
     def setUp(self):
         super().setUp()
