@@ -87,7 +87,8 @@ struct TableInUse {
 class ATTUNE_API Dispatcher {
  public:
   /// Reads the tables; nothing is opened or compiled before the first shape. Invalid tables are skipped and reported on
-  /// standard error. Throws invalid_input for an unknown device, and for online tuning under a requirement.
+  /// standard error, and so is a thread that the system refuses: the dispatcher serves without it. Throws invalid_input
+  /// for an unknown device, and for online tuning under a requirement.
   explicit Dispatcher(DispatcherOptions options = {});
   ~Dispatcher();
   Dispatcher(const Dispatcher&) = delete;

@@ -165,6 +165,8 @@ struct Decision {
   Errors errors;          ///< Errors of the winner.
   Comparison comparison;  ///< Comparison of the winner with the baseline.
   double baseline_us = 0;
+  /// Bandwidth measured for the working set of the timed launches; 0: unknown, as in entries of older versions.
+  double bandwidth_gbs = 0;
   Timing timing = Timing::clock;  ///< Timing of all finalists from the finals on.
   /// Number of fresh workers that the comparison is from; 0: from the samples that chose the winner.
   uint32_t num_openings = 0;

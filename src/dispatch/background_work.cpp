@@ -16,10 +16,18 @@ BackgroundWork::BackgroundWork(const DispatcherOptions& options, PlanService& pl
                                Capture* capture, DispatchLog& log)
     : options_(options), plans_(plans), inbox_(inbox), misses_(misses), capture_(capture), log_(log) {
   if (options.online_tuning) begin_online_tuning();
-  thread_ = std::make_unique<BackgroundThread>([this] {
-    run();
-    if (online_) online_->end();
-  });
+  try {
+    thread_ = std::make_unique<BackgroundThread>([this] {
+      run();
+      if (online_) online_->end();
+    });
+  } catch (const Error& error) {
+    online_.reset();
+    why_not_ = fmt::format(
+        "the dispatcher serves without its thread: {}; until it is opened again, changed tables are read by reload() "
+        "alone, and choose() gives stand-ins for new shapes",
+        error.what());
+  }
 }
 
 BackgroundWork::~BackgroundWork() {

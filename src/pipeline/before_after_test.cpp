@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <utility>
+
 namespace attune {
 namespace {
 
@@ -59,6 +62,89 @@ TEST(BeforeAfter, WhatAnEarlierCallMeasuredIsNotMeasuredAgain) {
   EXPECT_TRUE(is_to_be_measured(change, {}));
   change.reason = "the kernel is the same";
   EXPECT_FALSE(is_to_be_measured(change, {}));
+}
+
+/// An executor that finds every kernel right until it was timed, and then one of them wrong.
+class WrongAfterwards final : public Executor {
+ public:
+  explicit WrongAfterwards(Slot wrong) : wrong_(wrong) {}
+  const DeviceInfo& device() const override { return device_; }
+  void begin(Request request) override {
+    answer_ = std::visit([this](const auto& one) { return done(one); }, request);
+  }
+  int descriptor() const override { return -1; }
+  std::optional<Answer> take() override { return std::exchange(answer_, std::nullopt); }
+  void close(ProblemId) override {}
+  void drop(Slot) override {}
+  void abort() override {}
+
+  int num_rechecks = 0;
+  uint32_t epoch_of_first_recheck = 0;
+
+ private:
+  static Answer done(const request::Open& open) { return OpenAnswer{.problem = open.id}; }
+  static Answer done(const request::Admit& admit) { return AdmitAnswer{.slot = admit.slot, .verified = {}}; }
+  static Answer done(const request::Recycle&) { return RecycleAnswer{1}; }
+  Answer done(const request::Sample& sample) {
+    SampleAnswer answer;
+    for (const Turn& turn : sample.schedule) {
+      if (sample.recheck && turn.slot == wrong_)
+        answer.failed.emplace_back(turn.slot, Outcome{.status = Status::wrong_result, .detail = "wrong afterwards"});
+      if (sample.recheck) continue;
+      answer.turns.push_back(turn);
+      answer.samples.push_back({.us = turn.slot == 1 ? 5.0F : 4.0F});
+    }
+    if (sample.recheck && num_rechecks++ == 0) answer.epoch = epoch_of_first_recheck;
+    return answer;
+  }
+
+  DeviceInfo device_{.kind = "fake"};
+  std::optional<Answer> answer_;
+  Slot wrong_;
+};
+
+ShapeChange measured_by(WrongAfterwards& executor) {
+  std::vector<ShapeChange> shapes = {shape("fake.gemm@1:a=1", "fake.gemm@1:a=2")};
+  shapes.front().after.untuned = shapes.front().before.untuned = Candidate::parse("fake.gemm@1:a=3");
+  measure_changes(shapes, executor, {});
+  return shapes.front();
+}
+
+/// Of all attempts.
+size_t num_openings(const ShapeChange& change) {
+  size_t num = 0;
+  for (const auto& attempt : change.samples.attempts) num += attempt.size();
+  return num;
+}
+
+TEST(BeforeAfter, AKernelThatIsWrongAfterItWasTimedFails) {
+  for (const Slot wrong : {1U, 2U}) {
+    WrongAfterwards executor(wrong);
+    const ShapeChange change = measured_by(executor);
+    EXPECT_EQ(change.samples.why_failed, "wrong_result: wrong afterwards") << wrong;
+    EXPECT_EQ(judge({change}, {}).front().verdict, Change::failed);
+  }
+  WrongAfterwards none(0);
+  const ShapeChange change = measured_by(none);
+  EXPECT_EQ(change.samples.why_failed, "");
+  EXPECT_EQ(judge({change}, {}).front().verdict, Change::faster);
+  EXPECT_EQ(static_cast<size_t>(none.num_rechecks), num_openings(change)) << "once an opening";
+}
+
+TEST(BeforeAfter, AnUntunedConfigThatIsWrongAfterItWasTimedIsLeftOutAndTheOpeningRepeated) {
+  WrongAfterwards executor(3);
+  const ShapeChange change = measured_by(executor);
+  EXPECT_EQ(change.samples.why_failed, "");
+  EXPECT_TRUE(change.untuned_us.empty());
+  EXPECT_EQ(static_cast<size_t>(executor.num_rechecks), num_openings(change) + change.samples.attempts.size());
+}
+
+TEST(BeforeAfter, AnOpeningWhoseWorkerEndedBeforeItsKernelsWereVerifiedAgainIsRepeated) {
+  WrongAfterwards executor(0);
+  executor.epoch_of_first_recheck = 7;
+  const ShapeChange change = measured_by(executor);
+  EXPECT_EQ(change.samples.why_failed, "");
+  EXPECT_EQ(static_cast<size_t>(executor.num_rechecks), num_openings(change) + 1);
 }
 
 }  // namespace

@@ -82,6 +82,7 @@ ReportDecision report_of(const Decision& decision, const Stamp& stamp, const Kno
   one.arithmetic = name(work->arithmetic);
   Measurement measured;
   measured.median_us = one.winner_us;
+  measured.bandwidth_gbs = decision.bandwidth_gbs;
   if (const auto device = devices.find(decision.fingerprint); device != devices.end())
     one.of_roofline = kernel_speed(measured, *work, *device->second, 0).of_roofline;
   return one;

@@ -42,6 +42,7 @@ Decision make_decision(const DecisionFacts& facts) {
   if (has_failed([](Status status) { return status == Status::timed_out; })) decision.deadlines = facts.deadlines;
   decision.pause_cut = facts.pause_cut && contest.verdict == Verdict::faster;
   decision.timing = facts.timing;
+  decision.bandwidth_gbs = winner.bandwidth_gbs;
   decision.num_openings = contest.num_openings;
   decision.dropped_samples = facts.dropped_samples;
   decision.errors = winner.verified.errors;
