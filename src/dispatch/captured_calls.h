@@ -43,7 +43,10 @@ class CapturedCalls {
   std::chrono::milliseconds max_wait() const noexcept { return max_wait_; }
   /// Whether calls of the capture wait: none does after a wait of it has come to nothing.
   bool may_wait(uint64_t capture) const { return max_wait_.count() > 0 && !given_up_.contains(capture); }
-  void give_up(uint64_t capture) { given_up_.insert(capture); }
+  void give_up(uint64_t capture) {
+    if (given_up_.size() >= kMaxKept) given_up_.clear();
+    given_up_.insert(capture);
+  }
   /// Blocks until `is_over` returns true, at most until `end`. Holds no lock and polls, so that the thread disturbs no
   /// fork() and no child finds a lock of it.
   template <typename IsOver>
@@ -55,14 +58,14 @@ class CapturedCalls {
 
   /// Counts a launch that keeps a default kernel. Returns whether it is the first of its shape.
   bool add_stand_in(const ProblemKey& shape) {
-    constexpr size_t kMaxShapes = 16384;
     ++num_stand_ins_;
-    return shapes_.size() < kMaxShapes && shapes_.insert(shape).second;
+    return shapes_.size() < kMaxKept && shapes_.insert(shape).second;
   }
   /// No lock.
   uint64_t num_stand_ins() const noexcept { return num_stand_ins_; }
 
  private:
+  static constexpr size_t kMaxKept = 16384;  ///< Size of each set.
   const std::chrono::milliseconds max_wait_;
   std::atomic<uint32_t> num_calls_{0}, num_waiting_{0};
   std::atomic<uint64_t> num_stand_ins_{0};

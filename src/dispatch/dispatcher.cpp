@@ -55,7 +55,11 @@ Hit Dispatcher::State::choose(const Key& key, const Weights* weights, OnMiss on_
 
 Hit Dispatcher::State::require(const Key& key, const Weights* weights, OperandList& operands, void* stream) {
   const Hit hit = choose(key, weights, OnMiss::ignore, &operands);
-  if (PlanService::is_settled(hit)) return hit;
+  return PlanService::is_settled(hit) ? hit : require_unsettled(hit, key, weights, operands, stream);
+}
+
+Hit Dispatcher::State::require_unsettled(const Hit& hit, const Key& key, const Weights* weights, OperandList& operands,
+                                         void* stream) {
   const CapturedCalls::Call call(plans.captured_calls(), plans.capture_of(stream));
   if (call.capture() == 0 && plans.is_final(hit)) return hit;
   const Key asked = short_key(key);

@@ -29,7 +29,7 @@ std::string PlanService::why_not_compiled(const Resolution& made) const {
   if (held_) return "the processes of its group have not agreed on its kernel yet";
   if (is_in_child()) return "a child of fork() compiles no kernels";
   if (stop_) return "a dispatcher that has finished compiles no kernels";
-  if (captured_.max_wait().count() == 0)
+  if (captured_.max_wait().count() <= 0)
     return "its kernel is not compiled yet, and ATTUNE_GRAPH_WAIT_S=0 waits for none";
   return fmt::format("its kernel was not compiled within {:g} s (ATTUNE_GRAPH_WAIT_S)",
                      std::chrono::duration<double>(captured_.max_wait()).count());

@@ -183,6 +183,8 @@ Hit PlanService::require(LookupRequest request, OperandList& operands, uint64_t 
     const auto refused = device.refusals.find(hash_of(request));
     if (refused != device.refusals.end()) fail(refused->second.code, "{}", refused->second.why);
   }
+  // The kernel may have been compiled and have left the cache: it is worth a second attempt.
+  if (capture != 0 && captured_.may_wait(capture)) device.requested_kernels.erase(hash_of(request));
   Resolution made = serve(request);
   const bool waits = waits_for_compiler(made);
   // If a kernel cannot be compiled, another row may serve, whose kernel may need compiling too.
@@ -201,7 +203,7 @@ Hit PlanService::require(LookupRequest request, OperandList& operands, uint64_t 
     captured_.wait(end, [&] { return !is_waited_for(request); });
     lock.lock();
     made = serve(request);
-    if (CapturedCalls::Clock::now() >= end) captured_.give_up(capture);
+    if (made.hit.is_stand_in && CapturedCalls::Clock::now() >= end) captured_.give_up(capture);
   }
   if (capture != 0) note_stand_in(request, made);
   if (made.hit.plan != nullptr) protect_plan(plans_.holder(), made.plan);

@@ -55,7 +55,7 @@ class Run:
     """One process that calls each row once and captures a graph of each."""
 
     def __init__(self, options, table, cache, wait_s, **variables):
-        command = [options.program, table, options.device, str(options.rounds), str(wait_s)]
+        command = [options.program.resolve(), table, options.device, str(options.rounds), str(wait_s)]
         began = time.monotonic()
         done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False,
                               env={**os.environ, "ATTUNE_CACHE": str(cache), **variables})

@@ -142,7 +142,7 @@ def tuned(options, folder):
                "    for name in own.MODELS:\n        model, inputs = own.decoder(name)\n        [model(x) for x in inputs.values()]\n")
     subprocess.run([sys.executable, "-B", "-c", capture, Path(__file__).parent, folder / "captures"], check=True)
     table = folder / "bf16_tuned_gemm.csv"
-    subprocess.run([options.program, "tune", "-i", folder / "captures" / "bf16_untuned_gemm.csv", "-o", table, "--journal", folder / "journal.db", "--quiet-wait", "0",
+    subprocess.run([options.program.resolve(), "tune", "-i", folder / "captures" / "bf16_untuned_gemm.csv", "-o", table, "--journal", folder / "journal.db", "--quiet-wait", "0",
                     "--devices", options.device, "--budget", options.budget, "--max-trials", "48", "--libraries-of", sys.executable], stdout=subprocess.DEVNULL, check=False)
     if not table.exists():
         sys.exit("captured_models: nothing was tuned, give more time with --budget")
@@ -178,7 +178,7 @@ def main():
         folder = Path(name)
         table = options.table or tuned(options, folder)
         os.environ["ATTUNE_CONFIG_GEMM_BF16"] = str(table)
-        subprocess.run([options.program, "kernels", "build", "--table", table, "--cache", folder / "filled", "--devices", options.device,
+        subprocess.run([options.program.resolve(), "kernels", "build", "--table", table, "--cache", folder / "filled", "--devices", options.device,
                         "--libraries-of", sys.executable], check=False)
         rows = [row for model in MODELS for way in WAYS for row in compare(model, way, folder, options.rounds)]
         if not options.table and options.json:
