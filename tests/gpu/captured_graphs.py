@@ -25,7 +25,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 MEAN, MORE_S, BROKEN_WAIT_S, SLACK_S = (0.97, 1.03), 20, 3, 2
 KEEPS = "a captured graph keeps the default kernel of "
-GENERATED = "jit_cuda"
 
 
 def stop(sentence):
@@ -33,15 +32,17 @@ def stop(sentence):
     sys.exit(2)
 
 
-def rows_of(file, num_shapes):
-    """The columns and the chosen rows of a table."""
-    with open(file, newline="") as text:
+def rows_of(options):
+    """The columns and the chosen rows of a table, and which of these name generated kernels."""
+    with open(options.table, newline="") as text:
         reader = csv.DictReader(text)
         rows = list(reader)
-    rows.sort(key=lambda row: GENERATED not in row["kernelName"])  # Stable.
-    if not rows or GENERATED not in rows[0]["kernelName"]:
-        stop(f"no row of {file} names a generated kernel")
-    return reader.fieldnames, rows[:num_shapes]
+    rows.sort(key=lambda row: options.solver not in row["kernelName"])  # Stable.
+    rows = rows[:options.shapes]
+    generated = [row for row in rows if options.solver in row["kernelName"]]
+    if not generated:
+        stop(f"no row of {options.table} names a kernel of {options.solver}")
+    return reader.fieldnames, rows, generated
 
 
 def write(file, columns, rows):
@@ -83,8 +84,7 @@ def broken_programs(folder):
 
 
 def measure(options, folder):
-    columns, rows = rows_of(options.table, options.shapes)
-    generated = [row for row in rows if GENERATED in row["kernelName"]]
+    columns, rows, generated = rows_of(options)
     table, few = folder / "bf16_tuned_gemm.csv", folder / "few" / "bf16_tuned_gemm.csv"
     few.parent.mkdir()
     write(table, columns, rows)
@@ -128,6 +128,7 @@ def main():
     parser.add_argument("--table", type=Path, required=True)
     parser.add_argument("--device", default="cuda:0")
     parser.add_argument("--shapes", type=int, default=34)
+    parser.add_argument("--solver", default="jit_cuda", help="whose kernels are generated")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--markdown", type=Path)
