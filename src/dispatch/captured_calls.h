@@ -56,7 +56,7 @@ class CapturedCalls {
     --num_waiting_;
   }
 
-  /// Counts a launch that keeps a default kernel. Returns whether it is the first of its shape.
+  /// Counts a launch that keeps a default kernel. Returns whether it is the first of its shape, of at most 1024.
   bool add_stand_in(const ProblemKey& shape) {
     ++num_stand_ins_;
     return shapes_.size() < kMaxKept && shapes_.insert(shape).second;
@@ -65,7 +65,7 @@ class CapturedCalls {
   uint64_t num_stand_ins() const noexcept { return num_stand_ins_; }
 
  private:
-  static constexpr size_t kMaxKept = 16384;  ///< Size of each set.
+  static constexpr size_t kMaxKept = 1024;  ///< Size of each set.
   const std::chrono::milliseconds max_wait_;
   std::atomic<uint32_t> num_calls_{0}, num_waiting_{0};
   std::atomic<uint64_t> num_stand_ins_{0};

@@ -42,9 +42,10 @@ void PlanService::note_stand_in(const LookupRequest& request, const Resolution& 
   const auto problem = problem_of(codes(request.key), request.key);
   const RowIndex& rows = rows_of(*device_of(request).now.load(), request.key);
   const RowIndex::Row& row = rows.row(made.lacking_row);
-  log_.say(fmt::format("{}: a captured graph keeps the default kernel of {}, because {}: before the capture, run `{}`",
-                       rows.where(row), problem ? problem->key() : "a shape", why_not_compiled(made),
-                       build_command(rows.files()[row.file].file)));
+  // Whatever else was said: its gain is lost for the life of the graph.
+  log_.say_always(fmt::format(
+      "{}: a captured graph keeps the default kernel of {}, because {}; before the capture, run `{}`", rows.where(row),
+      problem ? problem->key() : "a shape", why_not_compiled(made), build_command(rows.files()[row.file].file)));
 }
 
 /// The command that compiles all kernels of a table for this device.
@@ -69,8 +70,8 @@ bool PlanService::count_missing(MissingKernels& missing, const KernelCompilation
     if (missing.look_at_next(device.maker, compilations.begun())) continue;
     wants_missing_ = false;
     for (const auto& [table, number] : missing.many())
-      log_.say(fmt::format("the cache lacks {} kernels of {}, `{}` compiles them all", number, table.string(),
-                           build_command(table)));
+      log_.say_always(fmt::format("the cache lacks {} kernels of {}, `{}` compiles them all", number, table.string(),
+                                  build_command(table)));
     return false;
   }
   return true;
