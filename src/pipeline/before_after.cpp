@@ -40,8 +40,8 @@ class Attempt {
     Protocol protocol = options_.protocol;
     protocol.timing = device_kind(executor_.device().kind).timing;
     std::vector<Candidate> candidates = {shape_.before.served, shape_.after.served};
-    if (shape_.after.untuned != candidates[0] && shape_.after.untuned != candidates[1])
-      candidates.push_back(shape_.after.untuned);
+    const Candidate& untuned = shape_.after.untuned;
+    if (!untuned.solver.empty() && untuned != candidates[0] && untuned != candidates[1]) candidates.push_back(untuned);
     const auto opened = open(executor_, {kChangeId, shape_.problem, std::move(protocol), candidates}, options_.tick);
     if (!opened.refused.empty()) return fail_with(opened.refused);
     const auto stop = [&](size_t) { return is_stopped(); };
@@ -163,6 +163,9 @@ bool take_openings(ShapeChange& shape, Executor& executor, const BeforeAfterOpti
   return !is_stopped();
 }
 
+/// Whether Attune's own stand-in served, over which a gain says nothing.
+bool had_nothing(const ServedKernel& before) { return before.row.empty() && before.untuned.solver.empty(); }
+
 void measure_attempt(ShapeChange& shape, Executor& executor, const BeforeAfterOptions& options) {
   if (take_openings(shape, executor, options) && options.measured) options.measured(shape);
 }
@@ -175,7 +178,10 @@ ShapeChange shape_change(const Problem& problem, const TableLookup& before, cons
   try {
     shape.before = served_kernel(before, problem, executor, tick);
     shape.after = served_kernel(after, problem, executor, tick);
-    if (shape.before.served == shape.after.served) shape.reason = "the kernel is the same";
+    if (shape.before.served == shape.after.served)
+      shape.reason = "the kernel is the same";
+    else if (had_nothing(shape.before))
+      shape.reason = "without a row before, and without a library that serves it, there is nothing to compare with";
   } catch (const Error& error) {
     shape.reason = shape.samples.why_failed = error.what();
   }
@@ -204,7 +210,12 @@ std::vector<ChangeResult> judge(const std::vector<ShapeChange>& shapes, const Ch
   for (size_t i = 0; i < shapes.size(); ++i) {
     const ShapeChange& shape = shapes[i];
     const bool keeps = shape.samples.why_failed.empty() && shape.before.served == shape.after.served;
-    results[i] = {.verdict = keeps ? Change::same : Change::failed, .interval = {}, .attempts = {}};
+    const bool is_new = shape.samples.why_failed.empty() && had_nothing(shape.before);
+    results[i] = {.verdict = keeps    ? Change::same
+                             : is_new ? Change::no_default
+                                      : Change::failed,
+                  .interval = {},
+                  .attempts = {}};
     if (keeps || !shape.is_measured()) continue;
     places.push_back(i);
     tested.push_back(shape.samples);

@@ -47,8 +47,8 @@ bool is_to_be_measured(const ShapeChange& shape, const ChangeOptions& options);
 /// what executors throw when the device is lost.
 void measure_changes(std::vector<ShapeChange>& shapes, Executor& executor, const BeforeAfterOptions& options);
 
-/// The verdicts on all shapes, by change_verdict: a shape that keeps its kernel is the same, one that was not measured
-/// for another reason failed.
+/// The verdicts on all shapes, by change_verdict: a shape that keeps its kernel is the same, one that nothing but
+/// Attune's own stand-in served before has no default, one that was not measured for another reason failed.
 std::vector<ChangeResult> judge(const std::vector<ShapeChange>& shapes, const ChangeOptions& options);
 
 }  // namespace attune

@@ -10,6 +10,7 @@ ShapeChange shape(std::string_view before, std::string_view after) {
   ShapeChange change{.problem = Problem::parse("gemm_a16w16 m=1 n=64 k=64")};
   change.before.served = Candidate::parse(before);
   change.after.served = Candidate::parse(after);
+  change.before.untuned = change.after.untuned = Candidate::parse("fake.gemm@1:a=0");
   return change;
 }
 
@@ -37,6 +38,16 @@ TEST(BeforeAfter, AShapeThatWasNotMeasuredFailed) {
   unknown.before.served = unknown.after.served = {};
   const auto results = judge({refused, unknown, shape("fake.gemm@1:a=1", "fake.gemm@1:a=2")}, {});
   for (const ChangeResult& result : results) EXPECT_EQ(result.verdict, Change::failed);
+}
+
+TEST(BeforeAfter, WhatNeitherARowNorALibraryServedBeforeHasNoDefault) {
+  ShapeChange fresh = shape("portable.gemm@1:block=4x4", "fake.gemm@1:a=2");
+  fresh.before.untuned = fresh.after.untuned = {};
+  EXPECT_EQ(judge({fresh}, {})[0].verdict, Change::no_default);
+  fresh.before.row = "t.csv:2";
+  EXPECT_EQ(judge({fresh}, {})[0].verdict, Change::failed) << "a row's kernel is compared, and was not measured";
+  fresh.samples.why_failed = "crashed";
+  EXPECT_EQ(judge({fresh}, {})[0].verdict, Change::failed);
 }
 
 TEST(BeforeAfter, WhatAnEarlierCallMeasuredIsNotMeasuredAgain) {
