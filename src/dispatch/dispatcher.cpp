@@ -58,7 +58,7 @@ Hit Dispatcher::State::require(const Key& key, const Weights* weights, OperandLi
   return PlanService::is_settled(hit) ? hit : require_unsettled(hit, key, weights, operands, stream);
 }
 
-Hit Dispatcher::State::require_unsettled(const Hit& hit, const Key& key, const Weights* weights, OperandList& operands,
+Hit Dispatcher::State::require_unsettled(Hit hit, const Key& key, const Weights* weights, OperandList& operands,
                                          void* stream) {
   const CapturedCalls::Call call(plans.captured_calls(), plans.capture_of(stream));
   if (call.capture() == 0 && plans.is_final(hit)) return hit;
