@@ -72,12 +72,16 @@ void BackgroundWork::run() noexcept {
   auto next_end_look = std::chrono::steady_clock::now() + kEndLook;
   auto next_look = std::chrono::steady_clock::now() + poll_interval;
   auto next_flush = std::chrono::steady_clock::now() + kFlush;
+  // Of this thread: a child of fork() has neither the thread nor its compilers.
+  const std::unique_ptr<KernelCompilations> compilations = plans_.new_compilations();
+  MissingKernels missing;
   while (!stop_) {
     try {
       inbox_.wait(period);
       answer_posted();
-      // One shape at a time, so that new shapes, changed files and missed shapes need not wait for all.
-      if (!stop_ && plans_.compile_one()) inbox_.wake();
+      // A short time only, so that new shapes, changed files and missed shapes need not wait for all.
+      if (!stop_ && plans_.compile_some(*compilations)) inbox_.wake();
+      if (!stop_ && plans_.count_missing(missing, *compilations)) inbox_.wake();
       if (online_) {
         note_missed();
         tune_missed();
