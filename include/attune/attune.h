@@ -144,9 +144,15 @@ typedef struct {
   uint32_t require;
   /// Allocator of the application for kernels' workspaces (attune/attune_workspace.h). Null: the device's memory.
   const attune_workspace_allocator* workspaces;
+  /// How long a call on a stream that is being captured waits for the kernel of its row. 0: 30000; negative: no call
+  /// waits.
+  int64_t graph_wait_ms;
 } attune_options;
-#define ATTUNE_OPTIONS_INIT \
-  { sizeof(attune_options), 0, 0, 0, 0, 0, 0, ATTUNE_COMPILE_BACKGROUND, 0, 0, 0, 0, 0, 0, 0, ATTUNE_REQUIRE_NONE, 0 }
+#define ATTUNE_OPTIONS_INIT                                                                                           \
+  {                                                                                                                   \
+    sizeof(attune_options), 0, 0, 0, 0, 0, 0, ATTUNE_COMPILE_BACKGROUND, 0, 0, 0, 0, 0, 0, 0, ATTUNE_REQUIRE_NONE, 0, \
+        0                                                                                                             \
+  }
 
 /// Counters since the dispatcher was created.
 typedef struct {
@@ -160,9 +166,12 @@ typedef struct {
   /// Kernels that captured graphs hold now, beside the bytes above: each once for every graph and stream of its
   /// capture. 0 in libraries older than the field.
   uint64_t captured_plans;
+  /// Launches in captured graphs that keep a default kernel, because the kernel of the row was not compiled in time or
+  /// cannot be. 0 in libraries older than the field.
+  uint64_t captured_stand_ins;
 } attune_counters;
 #define ATTUNE_COUNTERS_INIT \
-  { sizeof(attune_counters), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(attune_counters), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 typedef struct attune_dispatcher attune_dispatcher;
 

@@ -15,6 +15,9 @@ struct DispatchCounts {
   uint64_t plan_limit_reached = 0;  ///< Times that max_plan_bytes, or the bound of workspaces, forced an eviction.
   /// Plans that captured graphs hold now, beside the bytes above: each once for every graph and stream of its capture.
   uint64_t captured_plans = 0;
+  /// Launches in captured graphs that keep a default kernel, because the kernel of the row was not compiled in time or
+  /// cannot be. Of require_row(): calls that its caller computes for that reason.
+  uint64_t captured_stand_ins = 0;
 };
 
 }  // namespace attune

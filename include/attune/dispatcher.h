@@ -38,6 +38,10 @@ struct DispatcherOptions {
   int threads = 0;
   /// How a row whose kernel is not in the cache is served. Default: background.
   CompileMode compile_mode = CompileMode::background;
+  /// How long a call on a stream that is being captured waits for the kernel of its row, because a graph keeps what it
+  /// captured (CompileMode::background). When a wait ends without it, later calls of that capture do not wait. 0: no
+  /// call waits. Default: 30 s.
+  std::chrono::milliseconds graph_wait{30'000};
   /// Tables to use in place of those that the environment and the folders name, by op; the first that has a key wins.
   /// Default: none.
   std::map<std::string, std::vector<std::filesystem::path>> tables;
@@ -87,7 +91,8 @@ struct TableInUse {
 class ATTUNE_API Dispatcher {
  public:
   /// Reads the tables; nothing is opened or compiled before the first shape. Invalid tables are skipped and reported on
-  /// standard error. Throws invalid_input for an unknown device, and for online tuning under a requirement.
+  /// standard error, and so is a thread that the system refuses: the dispatcher serves without it. Throws invalid_input
+  /// for an unknown device, and for online tuning under a requirement.
   explicit Dispatcher(DispatcherOptions options = {});
   ~Dispatcher();
   Dispatcher(const Dispatcher&) = delete;
@@ -121,8 +126,9 @@ class ATTUNE_API Dispatcher {
   /// weights without them.
   Hit require(const Key& key, const Weights* weights = nullptr);
   Hit require(const GemmKey& key, const Weights* weights = nullptr);
-  /// Like require(), but the hit has a plan only if it is that of a row, and none is made while `stream` is captured.
-  /// attune::run() may run it until the thread's next call. Throws invalid_input and device.
+  /// Like require(), but the hit has a plan only if it is that of a row. While `stream` is captured the call waits for
+  /// the row's kernel as run() does. attune::run() may run it until the thread's next call. Throws invalid_input and
+  /// device.
   Hit require_row(const Key& key, void* stream = nullptr);
   Hit require_row(const GemmKey& key, void* stream = nullptr);
   /// Runs the problem. Operands are in the order of operands() (of a product: a, b, [bias], c), contiguous and aligned
@@ -130,8 +136,9 @@ class ATTUNE_API Dispatcher {
   /// another operand are invalid_input; inputs may overlap each other. `stream`: a stream of the device; null on a
   /// host, where the work is done on return. On a host the workspace belongs to the calling thread and is kept for its
   /// next call; on other devices it is the plan's, one for each stream. A stream that is being captured gets the work
-  /// in its graph (docs/run_time.md, Captured graphs); a kernel that cannot be captured is unavailable there. Returns
-  /// what served the call. Throws like require(), and device when the library refuses.
+  /// in its graph, and the call waits for the kernel of its row (DispatcherOptions::graph_wait; docs/run_time.md,
+  /// Captured graphs); a kernel that cannot be captured is unavailable there. Returns what served the call. Throws like
+  /// require(), and device when the library refuses.
   Hit run(const Key& key, std::span<void* const> operands, void* stream = nullptr);
   Hit run(const GemmKey& key, std::span<void* const> operands, void* stream = nullptr);
   /// Like run(), with packed weights: the operands omit those that are packed (of a product: a, [bias], c).

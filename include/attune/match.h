@@ -26,9 +26,10 @@ struct Hit {
   Match match = Match::fallback;
   /// Bound of a predicted match: at most this many percent slower than the best (docs/run_time.md); 255: 255 or more.
   uint8_t regret_percent = 0;
-  uint8_t layout = 0;            ///< Index in Weights::layouts() of the layout that `plan` reads.
-  bool is_stand_in : 1 = false;  ///< `plan` stands in for the row's, which is being made.
-  bool drifted : 1 = false;      ///< Another compiler or driver made the row's kernel.
+  uint8_t layout = 0;              ///< Index in Weights::layouts() of the layout that `plan` reads.
+  bool is_stand_in : 1 = false;    ///< `plan` stands in for the row's, which is being made.
+  bool drifted : 1 = false;        ///< Another compiler or driver made the row's kernel.
+  bool kernel_failed : 1 = false;  ///< `plan` is an untuned one because the kernel of the row cannot be compiled.
 };
 static_assert(sizeof(Hit) == 16);
 

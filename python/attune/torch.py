@@ -25,6 +25,7 @@ from torch.autograd import forward_ad as _forward_ad
 from attune import errors
 from attune import _libraries, _torch_build, _torch_group, _torch_library
 from attune._attune import (
+    captured_stand_ins,
     count_product,
     examine_linear,
     product_counts,
@@ -190,11 +191,12 @@ def patched(way: str | None = None, group: Any = None, untuned: bool = False) ->
             unpatch()
 
 
-def status() -> dict[str, str]:
+def status() -> dict[str, str | int]:
     """Returns `way`, how PyTorch is patched now ('dispatcher', 'library', 'python', or '' if it is not); `why`: why the
-    last patch() took none of the ways before it ('' if there is none); and `why_no_cuda`: why it does not serve CUDA tensors (''
-    if it does)."""
-    return {"way": _way, "why": _why, "why_no_cuda": _why_no_cuda}
+    last patch() took none of the ways before it ('' if there is none); `why_no_cuda`: why it does not serve CUDA tensors (''
+    if it does); and `captured_stand_ins`: how many calls in captured CUDA graphs kept PyTorch's kernel so far because the
+    row's was not compiled in time, or cannot be (docs/run_time.md, Captured graphs)."""
+    return {"way": _way, "why": _why, "why_no_cuda": _why_no_cuda, "captured_stand_ins": captured_stand_ins()}
 
 
 def calls() -> dict[str, int]:

@@ -135,6 +135,7 @@ nb::dict counts(const std::optional<std::string>& device) {
   all["evicted_plans"] = now.evicted_plans;
   all["plan_limit_reached"] = now.plan_limit_reached;
   all["captured_plans"] = now.captured_plans;
+  all["captured_stand_ins"] = now.captured_stand_ins;
   return all;
 }
 
@@ -232,7 +233,8 @@ constexpr const char* kCountsDoc =
     R"(How often since the first call: calls, misses (no row served them), shapes, missed_shapes, reloads.
 
 plans is the number of plans kept now, which hold plan_bytes; evicted_plans were evicted; plan_limit_reached counts how
-often the limit forced an eviction. captured_plans are held by captured graphs. device: as for explain.)";
+often the limit forced an eviction. captured_plans are held by captured graphs; captured_stand_ins counts
+launches in graphs that keep a default kernel, because the row's was not compiled. device: as for explain.)";
 constexpr const char* kTablesDoc =
     R"(Returns the tables that calls use now, by op and in the order of precedence: a dict for each.
 

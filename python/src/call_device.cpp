@@ -4,6 +4,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 
+#include "attributes.h"
 #include "errors.h"
 
 namespace nb = nanobind;
@@ -56,7 +57,7 @@ nb::object CallDevice::enter(const char* role, nb::handle array, int64_t device_
 uintptr_t CallDevice::address_of_stream(nb::handle array, int64_t device_index) const {
   if (stream_.is_none()) {
     // PyTorch enqueues what makes and reads its tensors on its current stream, which does not wait for another one.
-    if (!nb::hasattr(array, "is_cuda")) return 0;
+    if (!has_attribute(array, "is_cuda")) return 0;
     return number(nb::module_::import_("torch").attr("cuda").attr("current_stream")(device_index).attr("cuda_stream"));
   }
   uintptr_t address = 0;
@@ -65,9 +66,9 @@ uintptr_t CallDevice::address_of_stream(nb::handle array, int64_t device_index) 
     return address;
   }
   for (const char* name : {"cuda_stream", "ptr"}) {
-    if (nb::hasattr(stream_, name)) return number(stream_.attr(name));
+    if (has_attribute(stream_, name)) return number(stream_.attr(name));
   }
-  if (nb::hasattr(stream_, "__cuda_stream__")) return number(stream_.attr("__cuda_stream__")()[1]);
+  if (has_attribute(stream_, "__cuda_stream__")) return number(stream_.attr("__cuda_stream__")()[1]);
   fail_type("stream must be the address of a stream, or an object that has one");
 }
 

@@ -34,6 +34,14 @@ Dispatcher& dispatcher(const CallPlace& place) {
   return opened;
 }
 
+uint64_t captured_stand_ins() {
+  uint64_t sum = 0;
+  for (const auto& one : of_gpus) {
+    if (const Dispatcher* const known = one.load(std::memory_order_acquire)) sum += known->counts().captured_stand_ins;
+  }
+  return sum;
+}
+
 bool reload_all() {
   Dispatcher& of_environment = Dispatcher::global();
   bool has_changed = of_environment.reload();

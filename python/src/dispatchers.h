@@ -2,6 +2,8 @@
 #pragma once
 #include <attune/dispatcher.h>
 
+#include <cstdint>
+
 #include "product_interface.h"
 
 namespace attune::python {
@@ -15,6 +17,8 @@ Dispatcher& host_dispatcher();
 inline int limit_of_threads(const CallPlace& place, const Dispatcher& its) {
   return place.kind == DeviceKind::host ? its.threads() : 0;
 }
+/// Sum of DispatchCounts::captured_stand_ins of the GPUs' dispatchers that were returned so far.
+uint64_t captured_stand_ins();
 /// Dispatcher::reload() of all that were returned so far, and of the environment's.
 bool reload_all();
 

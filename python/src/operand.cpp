@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "attributes.h"
 #include "errors.h"
 #include "gil.h"
 
@@ -130,7 +131,7 @@ bool Operand::take_buffer(nb::handle array, bool writable) {
 
 /// Handles bf16 arrays: NumPy does not export the memory of types that are not its own.
 bool Operand::take_bf16_view(nb::handle array, bool writable) {
-  if (view_.is_valid() || !nb::hasattr(array, "dtype") || text_of(array.attr("dtype")) != "bfloat16") return false;
+  if (view_.is_valid() || !has_attribute(array, "dtype") || text_of(array.attr("dtype")) != "bfloat16") return false;
   PyObject* const view = in_python([&] { return PyObject_CallMethod(array.ptr(), "view", "s", "uint16"); });
   if (view == nullptr) nb::raise_python_error();
   view_ = nb::steal(view);
@@ -141,10 +142,9 @@ bool Operand::take_bf16_view(nb::handle array, bool writable) {
 /// fails.
 nb::object Operand::dlpack(nb::handle array, CallDevice& call) const {
   // PyTorch's attribute says it in a tenth of the time of DLPack's function.
-  const nb::object is_cuda = nb::steal(in_python([&] { return PyObject_GetAttrString(array.ptr(), "is_cuda"); }));
+  const nb::object is_cuda = attribute_if_any(array, "is_cuda");
   nb::object stream = nb::none();
-  if (!is_cuda.is_valid()) static_cast<void>(taken_error());
-  if (is_cuda.is(Py_False) || !nb::hasattr(array, "__dlpack_device__")) {
+  if (is_cuda.is(Py_False) || !has_attribute(array, "__dlpack_device__")) {
     call.enter_host(role_);
   } else {
     const nb::object device =
@@ -166,7 +166,7 @@ void Operand::take_dlpack(nb::handle array, CallDevice& call) {
   capsule_ = dlpack(array, call);
   if (!capsule_.is_valid()) {
     const std::string why = taken_error();
-    if (!nb::hasattr(array, "__dlpack__"))
+    if (!has_attribute(array, "__dlpack__"))
       fail_type(std::string(role_) + " must be an array of NumPy, or of a library with DLPack, got " +
                 text_of(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(array.ptr()))).attr("__name__")));
     fail_value(std::string(role_) + " does not expose its memory: " + why);
@@ -196,7 +196,7 @@ std::optional<DType> Operand::accepted(std::optional<DType> dtype) const {
 void Operand::refuse_dtype(nb::handle array, const std::string& what) const {
   fail_type(std::string(role_) + " must be " +
             (types_ == ElementTypes::all ? "fp32, fp16, bf16 or int8" : "fp32, fp16 or bf16") + ", got " +
-            (nb::hasattr(array, "dtype") ? text_of(array.attr("dtype")) : what));
+            (has_attribute(array, "dtype") ? text_of(array.attr("dtype")) : what));
 }
 
 void Operand::count_elements() {
@@ -245,13 +245,13 @@ nb::object Operand::make_out(nb::handle array, int64_t length, DType dtype) cons
     if (has_buffer_ && dtype == DType::bf16)
       return nb::handle(numpy_empty())(shape, nb::module_::import_("ml_dtypes").attr("bfloat16"));
     if (has_buffer_) return nb::handle(numpy_empty())(shape, numpy_dtype(dtype));
-    if (nb::hasattr(array, "new_empty") && is_other) {
+    if (has_attribute(array, "new_empty") && is_other) {
       constexpr std::string_view kPrefix = "torch.";
       const nb::object torch_dtype =
           nb::module_::import_("torch").attr(std::string(torch_name(dtype).substr(kPrefix.size())).c_str());
       return array.attr("new_empty")(shape, nb::arg("dtype") = torch_dtype);
     }
-    if (nb::hasattr(array, "new_empty")) return array.attr("new_empty")(shape);
+    if (has_attribute(array, "new_empty")) return array.attr("new_empty")(shape);
   } catch (nb::python_error& error) {
     if (!is_other || !error.matches(PyExc_ImportError)) throw;
   }

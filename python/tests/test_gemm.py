@@ -232,6 +232,19 @@ class Mistakes(unittest.TestCase):
                 with self.assertRaises(ending, msg=one.__name__):
                     attune.gemm_a16w16(self.x, one())
 
+    def test_a_property_that_fails_is_not_taken_for_one_that_is_missing(self):
+        def fail(*_):
+            raise RuntimeError("not today")
+
+        for name in ("is_cuda", "__dlpack_device__", "__dlpack__"):
+            one = type("Failing", (), {"__dlpack__": None, name: property(fail)})()
+            with self.subTest(name), self.assertRaisesRegex((RuntimeError, ValueError), "not today"):
+                attune.gemm_a16w16(one, self.w)
+        stream = type("Stream", (), {"cuda_stream": property(fail)})()
+        gpu_array = type("OnAGpu", (), {"__dlpack_device__": lambda _: (2, 0), "__dlpack__": None})()
+        with self.assertRaisesRegex(RuntimeError, "not today"):
+            attune.gemm_a16w16(gpu_array, self.w, stream=stream)
+
     def test_a_masked_array_is_refused_because_its_mask_would_be_ignored(self):
         for mask in (np.ma.nomask, self.x > 0):
             masked = np.ma.masked_array(self.x, mask=mask)

@@ -289,7 +289,7 @@ class FromACallToItsRow(InAFolder):
         after = attune.counts()
         self.assertEqual(set(after), {"calls", "misses", "shapes", "missed_shapes", "plans", "reloads", "plan_bytes",
                                       "evicted_plans", "plan_limit_reached",
-                                      "captured_plans"})
+                                      "captured_plans", "captured_stand_ins"})
         self.assertGreater(after["plan_bytes"], 0)
         self.assertEqual((after["calls"] - before["calls"], after["misses"] - before["misses"]), (1, 0))
 

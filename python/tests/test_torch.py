@@ -123,7 +123,7 @@ class Patch(unittest.TestCase):
         attune.torch.patch()
         self.assertIs(F.linear, attune.torch.linear)
         status = {"way": "python", "why": "the way 'python' was asked for"}
-        status["why_no_cuda"] = "the way 'python' serves host tensors alone"
+        status |= {"why_no_cuda": "the way 'python' serves host tensors alone", "captured_stand_ins": 0}
         self.assertEqual(attune.torch.status(), status)
         attune.torch.unpatch()
         self.assertIs(F.linear, self.original)

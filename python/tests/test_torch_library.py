@@ -28,7 +28,7 @@ class OfThisWay(Patched):
 
     def test_what_status_says(self):
         wanted = {"way": "library", "why": "the way 'library' was asked for"}
-        wanted["why_no_cuda"] = "the way 'library' serves host tensors alone"
+        wanted |= {"why_no_cuda": "the way 'library' serves host tensors alone", "captured_stand_ins": 0}
         self.assertEqual(attune.torch.status(), wanted)
 
     def test_pytorch_does_not_warn_of_what_was_asked_for(self):

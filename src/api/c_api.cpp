@@ -14,7 +14,7 @@ namespace {
 
 using namespace attune;
 
-constexpr size_t kCountersSize = 88, kKeySize = 56;
+constexpr size_t kCountersSize = 96, kKeySize = 56;
 constexpr size_t kFirstCountersSize = 56;  ///< Size before plan_bytes was added.
 static_assert(sizeof(attune_hit) == kHitSize && sizeof(attune_counters) == kCountersSize);
 

@@ -44,7 +44,7 @@ static_assert(same(ATTUNE_INVALID_INPUT - 1, ErrorCode::invalid_input) &&
               same(ATTUNE_TIMEOUT - 1, ErrorCode::timeout) && same(ATTUNE_INTERNAL - 1, ErrorCode::internal));
 
 // Sizes in version 0.1, the smallest valid ones.
-constexpr size_t kKeySize = 56, kAnyKeySize = 272, kOptionsSize = 96;
+constexpr size_t kKeySize = 56, kAnyKeySize = 272, kOptionsSize = 104;
 constexpr size_t kFirstOptionsSize = 64;  ///< Size before max_regret was added.
 constexpr size_t kWorkspaceAllocatorSize = 32;
 static_assert(sizeof(attune_workspace_allocator) == kWorkspaceAllocatorSize);
@@ -173,7 +173,7 @@ attune_counters c_counters(const DispatchCounts& counts) noexcept {
           counts.missed_shapes,    counts.plans,
           counts.reloads,          counts.plan_bytes,
           counts.evicted_plans,    counts.plan_limit_reached,
-          counts.captured_plans};
+          counts.captured_plans,   counts.captured_stand_ins};
 }
 
 DispatcherOptions options_of(const attune_options& given) {
@@ -194,6 +194,8 @@ DispatcherOptions options_of(const attune_options& given) {
   }
   if (wanted.poll_interval_ms > 0) options.poll_interval = std::chrono::milliseconds(wanted.poll_interval_ms);
   if (wanted.poll_interval_ms < 0) options.poll_interval = std::chrono::milliseconds(0);
+  if (wanted.graph_wait_ms != 0)
+    options.graph_wait = std::chrono::milliseconds(std::max<int64_t>(0, wanted.graph_wait_ms));
   options.threads = wanted.threads;
   if (wanted.max_plan_bytes > 0) options.max_plan_bytes = wanted.max_plan_bytes;
   switch (wanted.compile_mode) {

@@ -45,6 +45,15 @@ TEST(CValues, TheSizeOfAStructIsRefusedWithItsRange) {
   }
 }
 
+TEST(CValues, AGraphsWaitIsInMillisecondsZeroTheDefaultAndANegativeNumberNone) {
+  attune_options given = ATTUNE_OPTIONS_INIT;
+  EXPECT_EQ(options_of(given).graph_wait, DispatcherOptions().graph_wait);
+  given.graph_wait_ms = 1500;
+  EXPECT_EQ(options_of(given).graph_wait, std::chrono::milliseconds(1500));
+  given.graph_wait_ms = -1;
+  EXPECT_EQ(options_of(given).graph_wait.count(), 0);
+}
+
 TEST(CValues, AnAllocatorsFunctionsGetItsContext) {
   struct Call {
     void* stream = nullptr;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <initializer_list>
@@ -65,6 +66,18 @@ CompileMode compile_mode() {
   return CompileMode::background;
 }
 
+std::chrono::milliseconds graph_wait() {
+  constexpr double kMaxSeconds = 86400;
+  const Variable wanted{"ATTUNE_GRAPH_WAIT_S"};
+  const auto default_wait = DispatcherOptions().graph_wait;
+  if (wanted.value.empty()) return default_wait;
+  if (const auto number = parse_double(wanted.value); number && *number >= 0 && *number <= kMaxSeconds)
+    return std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(*number));
+  complain(fmt::format("ATTUNE_GRAPH_WAIT_S expects seconds from 0 to {}, using {}: '{}'", kMaxSeconds,
+                       default_wait / std::chrono::seconds(1), wanted.value));
+  return default_wait;
+}
+
 /// The older variable has no other word for online tuning, and means that on the application's own GPU.
 void set_online_tuning(DispatcherOptions& options) {
   const Variable wanted{"ATTUNE_ONLINE_TUNING", "HIP_ONLINE_TUNING"};
@@ -85,6 +98,7 @@ uint64_t max_plan_bytes() {
 DispatcherOptions options_of_environment() {
   DispatcherOptions options;
   options.compile_mode = compile_mode();
+  options.graph_wait = graph_wait();
   options.max_plan_bytes = max_plan_bytes();
   set_online_tuning(options);
   options.log_hits = is_on({"ATTUNE_LOG_TUNED_CONFIG", "AITER_LOG_TUNED_CONFIG"});

@@ -23,6 +23,7 @@
 #include "base/descriptor.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "base/trusted_path.h"
 
 namespace attune {
 namespace {
@@ -33,8 +34,10 @@ constexpr unsigned kPermissionBits = 07777;
 
 std::string reason(int error) { return std::strerror(error); }
 
-/// Returns the file that a write to `path` replaces, with links followed. Throws io for a dangling link.
+/// Returns the file that a write to `path` replaces, with links followed. Throws io for a dangling link, and for one
+/// that another user planted.
 fs::path target_of(const fs::path& path) {
+  check_not_planted(path);
   std::error_code error;
   if (!fs::is_symlink(fs::symlink_status(path, error))) return path;
   auto target = fs::canonical(path, error);
@@ -331,7 +334,12 @@ FileLock::~FileLock() {
 
 void check_writable(const fs::path& path) { check_target(target_of(path)); }
 
+void check_not_planted(const fs::path& path) {
+  if (const auto why = why_planted(path)) fail(ErrorCode::io, "{}", *why);
+}
+
 void make_private_folder(const fs::path& path) {
+  check_not_planted(path);
   std::error_code error;
   if (fs::is_directory(path, error)) return;
   if (path.has_parent_path() && path.parent_path() != path) make_private_folder(path.parent_path());
@@ -355,6 +363,7 @@ void check_output_folder(const std::filesystem::path& path) {
   while (!std::filesystem::exists(std::filesystem::symlink_status(folder))) folder = folder.parent_path();
   if (!std::filesystem::is_directory(folder))
     fail(ErrorCode::invalid_input, "expected a folder, got a file, name another: '{}'", folder.string());
+  if (const auto why = why_planted(path)) fail(ErrorCode::invalid_input, "{}", *why);
 }
 
 bool is_mounted_noexec(const fs::path& folder) {

@@ -44,7 +44,7 @@ bool write_own_file(const std::filesystem::path& path, std::string_view content)
 /// Writes to a temporary file in the same folder, syncs file and folder and renames: readers see the old content or the
 /// new, never a part. Keeps an existing file's mode (a new file gets `mode` less the umask); a symbolic link is
 /// followed to its target. Throws io and leaves nothing behind on failure: a missing or unwritable folder, a read-only
-/// file, a dangling link, a target that is not a plain file, a full disk.
+/// file, a dangling link, a link that another user planted, a target that is not a plain file, a full disk.
 void write_file_atomically(const std::filesystem::path& path, std::string_view content, unsigned mode = 0644);
 
 /// An advisory lock on `<path>.lock` beside the file (flock; links are followed, so all names of a file share one
@@ -81,10 +81,14 @@ void check_output(const std::filesystem::path& path);
 /// Whether no program or library may be loaded from a folder, which need not exist yet: its mount has `noexec`.
 bool is_mounted_noexec(const std::filesystem::path& folder);
 
+/// Throws io if a path leads through a link that another user planted (why_planted()).
+void check_not_planted(const std::filesystem::path& path);
+
 /// Throws invalid_input unless a folder is there or can be made.
 void check_output_folder(const std::filesystem::path& path);
 
-/// Creates a private folder (0700) with its parents; an existing folder is left unchanged. Throws io.
+/// Creates a private folder (0700) with its parents; an existing folder is left unchanged. Throws io, also for a link
+/// that another user planted.
 void make_private_folder(const std::filesystem::path& path);
 
 /// What changes when somebody writes a file, or puts another in its place.

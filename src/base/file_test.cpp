@@ -203,6 +203,29 @@ TEST_F(File, WritingThroughALinkKeepsTheLink) {
   EXPECT_EQ(read_file(folder_ / "real" / "x"), "new");
 }
 
+TEST_F(File, ALinkThatAnotherUserPlantedIsNotWrittenThrough) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give a link away";
+  constexpr uid_t kOther = 65534;
+  put("precious", "old");
+  const fs::path shared = folder_ / "shared";
+  fs::create_directory(shared);
+  ASSERT_EQ(::chmod(shared.c_str(), 0777), 0);
+  fs::create_symlink(folder_ / "precious", shared / "link");
+  fs::create_symlink(folder_, shared / "folder");
+  for (const char* name : {"link", "folder"}) ASSERT_EQ(::lchown((shared / name).c_str(), kOther, kOther), 0);
+  for (const fs::path& path : {shared / "link", shared / "folder" / "precious", shared / "folder" / "new"}) {
+    const Error error = error_of([&] { write_file_atomically(path, "content"); });
+    EXPECT_THAT(error.what(), HasSubstr("another user made this link")) << path;
+    EXPECT_EQ(error_of([&] { check_output(path); }).code(), ErrorCode::invalid_input) << path;
+    EXPECT_THAT(error_of([&] { FileLock lock(path); }).what(), HasSubstr("another user made this link")) << path;
+  }
+  EXPECT_THAT(error_of([&] { make_private_folder(shared / "folder" / "captures"); }).what(),
+              HasSubstr("made this link"));
+  EXPECT_EQ(error_of([&] { check_output_folder(shared / "folder" / "run"); }).code(), ErrorCode::invalid_input);
+  EXPECT_EQ(read_file(folder_ / "precious"), "old");
+  EXPECT_FALSE(fs::exists(folder_ / "new") || fs::exists(folder_ / "captures"));
+}
+
 TEST_F(File, WhatCannotBeWrittenIsAnIoErrorAndChangesNothing) {
   fs::create_symlink("nowhere", folder_ / "link");
   fs::create_directory(folder_ / "folder");

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <deque>
+
 namespace attune {
 namespace {
 
@@ -39,6 +41,12 @@ std::optional<std::string> why_not(const fs::path& path, const fs::path& like) {
   return fmt::format("another user owns it, take ownership (chown): '{}'", path.string());
 }
 
+/// Whether a link in a folder may be another user's trap.
+bool is_planted(const fs::path& folder, const Status& link) {
+  const auto status = status_of(folder);
+  return status && (status->st_mode & S_IWOTH) != 0 && link.st_uid != ::geteuid() && link.st_uid != status->st_uid;
+}
+
 }  // namespace
 
 bool is_only_ours_to_write(const struct stat& status) noexcept {
@@ -52,6 +60,36 @@ std::optional<std::string> why_not_trusted(const fs::path& file, const fs::path&
   const fs::path real = fs::canonical(file, error);
   // A link may lead into a folder in which the file can be replaced.
   return error || real == file ? std::nullopt : why_not(folder_of(real), like);
+}
+
+std::optional<std::string> why_planted(const fs::path& path) {
+  constexpr int kMostLinks = 40;  // The kernel's limit.
+  fs::path reached = path.is_absolute() ? "/" : ".";
+  const fs::path parts = path.relative_path();
+  std::deque<fs::path> left(parts.begin(), parts.end());
+  for (int num_links = 0; !left.empty() && num_links < kMostLinks;) {
+    const fs::path at = reached / left.front();
+    left.pop_front();
+    Status status{};
+    if (::lstat(at.c_str(), &status) != 0) return std::nullopt;
+    if (!S_ISLNK(status.st_mode)) {
+      reached = at;
+      continue;
+    }
+    if (is_planted(reached, status))
+      return fmt::format(
+          "another user made this link in a folder that every user may write in, remove it or name "
+          "another path: '{}'",
+          at.string());
+    std::error_code error;
+    const fs::path target = fs::read_symlink(at, error);
+    if (error) return std::nullopt;
+    if (target.is_absolute()) reached = "/";
+    const fs::path further = target.relative_path();
+    left.insert(left.begin(), further.begin(), further.end());
+    ++num_links;
+  }
+  return std::nullopt;
 }
 
 }  // namespace attune

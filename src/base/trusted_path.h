@@ -18,4 +18,10 @@ bool is_only_ours_to_write(const struct stat& status) noexcept;
 /// library may write the files that belong to it.
 std::optional<std::string> why_not_trusted(const std::filesystem::path& file, const std::filesystem::path& like = {});
 
+/// Reports why a path must not be written to, as a clause: it leads through a link that lies in a folder in which every
+/// user may write, and that neither this user nor the folder's owner made. This is the kernel's rule for
+/// `fs.protected_symlinks`, which may be switched off and spares folders without the sticky bit. Empty: it may be
+/// written to, or does not exist.
+std::optional<std::string> why_planted(const std::filesystem::path& path);
+
 }  // namespace attune

@@ -74,5 +74,47 @@ TEST_F(TrustedPath, another_user_s_file_is_not_trusted) {
   EXPECT_EQ(reason(why_not_trusted(file_, library)), "") << "who wrote the library";
 }
 
+/// A folder in which every user may write, with links of this user and of another one that lead to the file.
+class PlantedLink : public TrustedPath {
+ protected:
+  void SetUp() override {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root can give a link away";
+    fs::create_directory(shared_);
+    open_to_all(01777);
+    for (const char* name : {"ours", "theirs"}) fs::create_symlink(file_, shared_ / name);
+    fs::create_symlink(folder_, shared_ / "folder_of_theirs");
+    for (const char* name : {"theirs", "folder_of_theirs"}) give(shared_ / name);
+  }
+  void open_to_all(mode_t mode) const { ASSERT_EQ(::chmod(shared_.c_str(), mode), 0); }
+  static void give(const fs::path& path) { ASSERT_EQ(::lchown(path.c_str(), kOther, kOther), 0); }
+
+  static constexpr uid_t kOther = 65534;
+  const fs::path shared_ = folder_ / "shared";
+};
+
+TEST_F(PlantedLink, of_another_user_is_refused_in_a_folder_that_every_user_may_write_in) {
+  for (const mode_t mode : {01777, 0777, 0702}) {
+    open_to_all(mode);
+    for (const char* path : {"theirs", "folder_of_theirs/new", "../shared/theirs"})
+      EXPECT_NE(reason(why_planted(shared_ / path)).find("another user made this link"), std::string::npos) << path;
+    EXPECT_EQ(reason(why_planted(shared_ / "ours")), "");
+    EXPECT_EQ(reason(why_planted(shared_ / "none" / "file")), "");
+  }
+  open_to_all(0755);
+  EXPECT_EQ(reason(why_planted(shared_ / "theirs")), "") << "only its owner could have placed it there";
+}
+
+TEST_F(PlantedLink, of_the_folder_s_owner_is_followed) {
+  give(shared_);
+  EXPECT_EQ(reason(why_planted(shared_ / "theirs")), "");
+}
+
+TEST_F(PlantedLink, is_found_behind_a_link_of_our_own) {
+  fs::create_symlink(shared_ / "theirs", folder_ / "link");
+  EXPECT_NE(reason(why_planted(folder_ / "link")).find((shared_ / "theirs").string()), std::string::npos);
+  fs::create_symlink("loop", folder_ / "loop");
+  EXPECT_EQ(reason(why_planted(folder_ / "loop")), "") << "the kernel refuses it";
+}
+
 }  // namespace
 }  // namespace attune

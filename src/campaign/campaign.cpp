@@ -16,6 +16,7 @@
 #include "base/machine.h"
 #include "base/text.h"
 #include "campaign/captured_limits.h"
+#include "campaign/default_notices.h"
 #include "campaign/devices/open_devices.h"
 #include "campaign/interrupt.h"
 #include "campaign/journal_run.h"
@@ -208,6 +209,7 @@ class Campaign {
   }
 
   void report() const {
+    print_notes(default_notices(published(), registry()));
     if (options_.json) {
       print_results_json(results_, inputs_, first(), recoveries(), display_.time(), publisher_.replaced(),
                          display_.lost());

@@ -43,8 +43,8 @@ void ProgressTracker::finished(const TuneResult& result) {
     ++progress_.num_left;
   if (result.ending == Ending::kept || result.ending == Ending::reused) ++progress_.num_earlier;
   for (const auto& [candidate, outcome] : result.failures) ++progress_.failures[std::string(name(outcome.status))];
-  if (result.decision && result.decision->comparison.ratio > progress_.best_ratio) {
-    progress_.best_ratio = result.decision->comparison.ratio;
+  if (result.decision && result.decision->over_default().ratio > progress_.best_ratio) {
+    progress_.best_ratio = result.decision->over_default().ratio;
     progress_.best_shape = short_shape(result.problem);
   }
 }

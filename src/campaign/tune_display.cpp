@@ -136,9 +136,9 @@ void print_results_json(const std::vector<TuneResult>& results, const TuneInputs
       object["decision"] = nlohmann::ordered_json::parse(decision_json(*result.decision, environment.flags));
     for (const Decision& published : replaced) {
       if (published.problem != result.problem) continue;
-      object["published"] = {{"candidate", published.winner.name()},
-                             {"us", published.comparison.us},
-                             {"speedup", published.comparison.ratio}};
+      object["published"] = {
+          {"candidate", published.winner.name()}, {"us", published.comparison.us}, {"speedup", nullptr}};
+      if (const double ratio = published.over_default().ratio; ratio > 0) object["published"]["speedup"] = ratio;
     }
     list.push_back(std::move(object));
   }
@@ -166,6 +166,11 @@ void print_comparison(const std::vector<Decision>& decisions, const TuneInputs& 
                                    [&](const WorkItem& one) { return one.problem == decision.problem; });
     const Candidate& before =
         item != inputs.items.end() && item->incumbent ? item->incumbent->candidate : decision.baseline;
+    if (before == decision.baseline && !decision.has_default()) {
+      std::printf("%-34s no default → %10.1f µs  %s\n", short_shape(decision.problem).c_str(), decision.comparison.us,
+                  short_candidate(decision.winner).c_str());
+      continue;
+    }
     const auto measured = std::find_if(decision.finalists.begin(), decision.finalists.end(),
                                        [&](const Finalist& one) { return one.candidate == before; });
     if (before != decision.baseline && measured == decision.finalists.end()) {

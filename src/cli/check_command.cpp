@@ -48,8 +48,9 @@ std::string line_of(const CheckedRow& row) {
   std::string line = fmt::format("{}{}: {}", row.place, shape, name(row.status));
   if (!row.reason.empty()) line += ", " + row.reason;
   if (row.us) line += fmt::format("; {:.2f} µs in the table", *row.us);
-  if (row.comparison.us > 0)
-    line += fmt::format(", {:.2f} µs now; speed against the default {}", row.comparison.us, ratio_text(row.comparison));
+  if (row.comparison.us > 0) line += fmt::format(", {:.2f} µs now", row.comparison.us);
+  if (row.comparison.us > 0 && row.comparison.ratio > 0)
+    line += "; speed against the default " + ratio_text(row.comparison);
   return line;
 }
 

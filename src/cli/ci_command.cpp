@@ -56,35 +56,38 @@ Validation validation_of(const ValidateOptions& options) {
   const TableRules rules{known_limits(std::move(described)), &registry(), options.max_err_ratio,
                          bans_of_user(result.notices)};
   for (FamilyFiles& files : result.files.families) {
-    const Table table = Table::of(std::move(files.documents), files.family, WrongRows::listed);
-    result.num_rows += table.rows().size() + table.unreadable().size();
+    const TableStream table(std::move(files.documents), files.family);
+    for (const CsvDocument& document : table.documents()) result.num_rows += document.num_rows();
     for (TableFinding& finding : validate(table, rules)) result.findings.push_back(std::move(finding));
   }
   return result;
 }
 
 void print_validation_json(const Validation& result, const ValidateOptions& options) {
-  ordered_json findings = ordered_json::array(), counts = ordered_json::object();
+  ordered_json counts = ordered_json::object();
   const FindingCounts numbers = count_findings(result.findings);
   FindingCounts listed{};
   for (size_t kind = 0; kind < kNumFindingKinds; ++kind)
     counts[std::string(name(static_cast<FindingKind>(kind)))] = numbers[kind];
+  JsonPrinter json;
+  json.member("num_files", result.files.num_files);
+  json.member("num_rows", result.num_rows);
+  json.member("num_findings", result.findings.size());
+  json.member("counts", counts);
+  json.begin_list("findings");
   for (const TableFinding& one : result.findings) {
     if (options.top > 0 && ++listed[static_cast<size_t>(one.kind)] > options.top) continue;
-    findings.push_back({{"kind", name(one.kind)},
-                        {"row", one.place()},
-                        {"file", one.file},
-                        {"line", one.line},
-                        {"problem", one.problem},
-                        {"detail", one.detail}});
+    json.item({{"kind", name(one.kind)},
+               {"row", one.place()},
+               {"file", one.file},
+               {"line", one.line},
+               {"problem", one.problem},
+               {"detail", one.detail}});
   }
-  print_json({{"num_files", result.files.num_files},
-              {"num_rows", result.num_rows},
-              {"num_findings", result.findings.size()},
-              {"counts", counts},
-              {"findings", findings},
-              {"num_lists", result.files.num_lists},
-              {"skipped", result.files.skipped}});
+  json.end_list();
+  json.member("num_lists", result.files.num_lists);
+  json.member("skipped", result.files.skipped);
+  json.end();
 }
 
 void print_validation(const Validation& result, const ValidateOptions& options) {

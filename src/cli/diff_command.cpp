@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/file.h"
 #include "base/line_output.h"
@@ -40,11 +41,20 @@ void print(char sign, const RowChange& change) {
     print_line(stdout, fmt::format("    {}: {} → {}", cell.column, cell.before, cell.after));
 }
 
-Table read_side(const std::string& file, const FamilySpec* family) {
-  if (is_yaml(file)) return read_yaml_results(file);
-  Table table = Table::read(file, family);
-  print_notes(table.notices());
-  return table;
+void print_diff_json(const TableDiff& found) {
+  JsonPrinter json;
+  for (const auto& [name, changes] :
+       {std::pair("added", &found.added), std::pair("removed", &found.removed), std::pair("changed", &found.changed)}) {
+    json.begin_list(name);
+    for (const RowChange& change : *changes) json.item(change_json(change));
+    json.end_list();
+  }
+  json.member("same", found.num_same);
+  json.end();
+}
+
+TableStream read_side(const std::string& file, const FamilySpec* family) {
+  return is_yaml(file) ? read_yaml_results(file) : TableStream::open(file, family);
 }
 
 int run_diff(const DiffOptions& options) {
@@ -55,8 +65,9 @@ int run_diff(const DiffOptions& options) {
     check_distinct_outputs(std::span(&output, 1), {"the newer table", options.after});
     check_report_output(options.html);
   }
-  const Table before = read_side(options.before, family), after = read_side(options.after, family);
+  const TableStream before = read_side(options.before, family), after = read_side(options.after, family);
   const TableDiff found = diff(before, after, is_yaml(options.before) != is_yaml(options.after));
+  print_notes(found.notices);
   if (!options.html.empty()) {
     write_file_atomically(options.html, diff_html(found, options.before, options.after));
     print_line(stdout, fmt::format("{}: {} added, {} changed, {} removed, {} the same", options.html,
@@ -64,7 +75,7 @@ int run_diff(const DiffOptions& options) {
     return 0;
   }
   if (options.json) {
-    print_json(diff_json(found));
+    print_diff_json(found);
     return 0;
   }
   if (options.markdown) {

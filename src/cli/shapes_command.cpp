@@ -66,6 +66,7 @@ std::vector<OutputFile> write_files(const ShapesOptions& options, const ModelSha
     check_untuned_output(file.path, *file.family);
   }
   std::error_code failed;
+  if (new_folder) check_output_folder(options.output);
   if (new_folder && !std::filesystem::create_directory(options.output, failed))
     fail(ErrorCode::invalid_input, "cannot create the folder ({}), name another: '{}'", failed.message(),
          shown(options.output, 500));

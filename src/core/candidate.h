@@ -28,6 +28,11 @@ struct Candidate {
 /// The first part of a solver's id, which tables carry as the library: `cublaslt` of `cublaslt.gemm`.
 inline std::string_view first_part(std::string_view solver) noexcept { return solver.substr(0, solver.find('.')); }
 
+/// Whether a library computes the candidate: its version then has the library's (`1+2.6.3`).
+inline bool is_of_library(const Candidate& candidate) noexcept {
+  return candidate.version.find('+') != std::string::npos;
+}
+
 /// The parameter of a config that names the layout of the weights which the kernel reads.
 inline constexpr const char* kLayoutParameter = "b_layout";
 /// The layout of weights as a layer holds them: of a config without the parameter, and of an empty cell of a table.

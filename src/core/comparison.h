@@ -17,6 +17,11 @@ struct Comparison {
   bool operator==(const Comparison&) const = default;
 };
 
+/// The same time without a ratio: compared with nothing.
+inline Comparison without_ratio(const Comparison& comparison) {
+  return {.us = comparison.us, .ratio = 0, .interval = {0, 0}};
+}
+
 /// Sets the ratio and its interval from ln(the other's time / this one's), one value a pair of one opening: the median,
 /// and its interval by order statistics. Without a pair they are unknown: 0.
 void set_ratio(Comparison& comparison, std::span<const double> log_ratios);

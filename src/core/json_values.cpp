@@ -105,15 +105,17 @@ Sample sample_from(const json& value) {
 json json_of(const Measurement& measurement) {
   json samples = json::array();
   for (const Sample& sample : measurement.samples) samples.push_back(json_of(sample));
-  return {{"samples", std::move(samples)},
-          {"noisy", measurement.noisy},
-          {"median_us", measurement.median_us},
-          {"spread_us", measurement.spread_us},
-          {"workspace_bytes", measurement.workspace_bytes},
-          {"rotation_bytes", measurement.rotation_bytes},
-          {"timing", name(measurement.timing)},
-          {"epoch", measurement.epoch},
-          {"dropped_samples", measurement.dropped_samples}};
+  json value = {{"samples", std::move(samples)},
+                {"noisy", measurement.noisy},
+                {"median_us", measurement.median_us},
+                {"spread_us", measurement.spread_us},
+                {"workspace_bytes", measurement.workspace_bytes},
+                {"rotation_bytes", measurement.rotation_bytes},
+                {"timing", name(measurement.timing)},
+                {"epoch", measurement.epoch},
+                {"dropped_samples", measurement.dropped_samples}};
+  if (measurement.bandwidth_gbs > 0) value["bandwidth_gbs"] = measurement.bandwidth_gbs;
+  return value;
 }
 Measurement measurement_from(const json& value) {
   Measurement measurement;
@@ -124,6 +126,7 @@ Measurement measurement_from(const json& value) {
   measurement.workspace_bytes = uint64_from(value.at("workspace_bytes"));
   measurement.rotation_bytes = uint64_from(value.at("rotation_bytes"));
   measurement.timing = timing_from(value.at("timing"));
+  if (value.contains("bandwidth_gbs")) measurement.bandwidth_gbs = real_from(value.at("bandwidth_gbs"));
   measurement.epoch = uint32_from(value.at("epoch"));
   measurement.dropped_samples = uint32_from(value.at("dropped_samples"));
   return measurement;

@@ -53,6 +53,8 @@ TEST(JsonValues, AnOutcomeComesBackWithItsMeasurementOrWithoutOne) {
     outcome.measurement->timing = timing;
     EXPECT_EQ(outcome_from(json_of(outcome)), outcome);
   }
+  outcome.measurement->bandwidth_gbs = 12.5;
+  EXPECT_EQ(outcome_from(json_of(outcome)).measurement->bandwidth_gbs, 12.5);
   auto before = json_of(outcome);
   before["measurement"]["timing"] = "host";
   EXPECT_EQ(outcome_from(before).measurement->timing, Timing::clock) << "its name in entries of older versions";

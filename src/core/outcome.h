@@ -67,6 +67,7 @@ struct Measurement {
   uint64_t workspace_bytes = 0, rotation_bytes = 0;
   Timing timing = Timing::clock;
   uint32_t epoch = 0, dropped_samples = 0;
+  double bandwidth_gbs = 0;  ///< Measured for this working set; 0: unknown, as in entries of older versions.
   bool operator==(const Measurement&) const = default;
 };
 

@@ -17,7 +17,6 @@ constexpr std::array<std::string_view, 12> kStatusNames = {
     "wrong_result", "implausible_time", "timed_out",      "crashed",     "device_lost",   "cancelled"};
 constexpr std::array<std::string_view, 3> kStageNames = {"verify", "screen", "final"};
 constexpr std::array<std::string_view, 3> kTimingNames = {"clock", "events", "graph"};
-constexpr std::array<std::string_view, 4> kVerdictNames = {"faster", "tie", "baseline", "required"};
 
 template <typename Enum, size_t N>
 std::optional<Enum> parse_name(const std::array<std::string_view, N>& names, std::string_view text) noexcept {
@@ -110,8 +109,11 @@ std::optional<uint64_t> Decision::winner_number() const {
   return own == nullptr ? std::nullopt : own->number;
 }
 
+Comparison Decision::over_default() const noexcept { return has_default() ? comparison : without_ratio(comparison); }
+
 bool is_unfinished_tie(const Decision& decision) noexcept {
-  return decision.incomplete && decision.verdict == Verdict::tie;
+  const bool is_tie = decision.has_default() ? decision.verdict == Verdict::tie : decision.winner == decision.baseline;
+  return decision.incomplete && is_tie;
 }
 
 }  // namespace attune

@@ -138,8 +138,11 @@ struct BestUntuned {
 
 /// How the winner compares with the baseline. faster: proven faster; tie: not proven, so the baseline wins; baseline:
 /// the baseline is the fastest; required: not proven faster, yet it wins because the baseline does not meet what is
-/// required.
-enum class Verdict : uint8_t { faster, tie, baseline, required };
+/// required; no_default: the winner was found in the same way, but the baseline is one of Attune's own kernels
+/// (gives_default()), because no library serves the problem. A gain over it says nothing.
+enum class Verdict : uint8_t { faster, tie, baseline, required, no_default };
+inline constexpr std::array<std::string_view, 5> kVerdictNames = {"faster", "tie", "baseline", "required",
+                                                                  "no_default"};
 std::string_view name(Verdict verdict) noexcept;
 std::optional<Verdict> parse_verdict(std::string_view text) noexcept;
 
@@ -162,6 +165,8 @@ struct Decision {
   Errors errors;          ///< Errors of the winner.
   Comparison comparison;  ///< Comparison of the winner with the baseline.
   double baseline_us = 0;
+  /// Bandwidth measured for the working set of the timed launches; 0: unknown, as in entries of older versions.
+  double bandwidth_gbs = 0;
   Timing timing = Timing::clock;  ///< Timing of all finalists from the finals on.
   /// Number of fresh workers that the comparison is from; 0: from the samples that chose the winner.
   uint32_t num_openings = 0;
@@ -182,6 +187,11 @@ struct Decision {
   const std::vector<BinaryIdentity>& winner_binaries() const;
   /// Finalist::number of the winner.
   std::optional<uint64_t> winner_number() const;
+  bool has_default() const noexcept { return verdict != Verdict::no_default; }
+  /// The comparison to show: the winner's with the default. Its ratio is unknown (0) without a default.
+  Comparison over_default() const noexcept;
+  /// The default's time; 0: there is no default.
+  double default_us() const noexcept { return has_default() ? baseline_us : 0; }
   bool operator==(const Decision&) const = default;
 };
 

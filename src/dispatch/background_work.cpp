@@ -16,10 +16,18 @@ BackgroundWork::BackgroundWork(const DispatcherOptions& options, PlanService& pl
                                Capture* capture, DispatchLog& log)
     : options_(options), plans_(plans), inbox_(inbox), misses_(misses), capture_(capture), log_(log) {
   if (options.online_tuning) begin_online_tuning();
-  thread_ = std::make_unique<BackgroundThread>([this] {
-    run();
-    if (online_) online_->end();
-  });
+  try {
+    thread_ = std::make_unique<BackgroundThread>([this] {
+      run();
+      if (online_) online_->end();
+    });
+  } catch (const Error& error) {
+    online_.reset();
+    why_not_ = fmt::format(
+        "the dispatcher serves without its thread: {}; until it is opened again, changed tables are read by reload() "
+        "alone, and choose() gives stand-ins for new shapes",
+        error.what());
+  }
 }
 
 BackgroundWork::~BackgroundWork() {
@@ -64,12 +72,16 @@ void BackgroundWork::run() noexcept {
   auto next_end_look = std::chrono::steady_clock::now() + kEndLook;
   auto next_look = std::chrono::steady_clock::now() + poll_interval;
   auto next_flush = std::chrono::steady_clock::now() + kFlush;
+  // Of this thread: a child of fork() has neither the thread nor its compilers.
+  const std::unique_ptr<KernelCompilations> compilations = plans_.new_compilations();
+  MissingKernels missing;
   while (!stop_) {
     try {
       inbox_.wait(period);
       answer_posted();
-      // One shape at a time, so that new shapes, changed files and missed shapes need not wait for all.
-      if (!stop_ && plans_.compile_one()) inbox_.wake();
+      // A short time only, so that new shapes, changed files and missed shapes need not wait for all.
+      if (!stop_ && plans_.compile_some(*compilations)) inbox_.wake();
+      if (!stop_ && plans_.count_missing(missing, *compilations)) inbox_.wake();
       if (online_) {
         note_missed();
         tune_missed();

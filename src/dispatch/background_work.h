@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "attune/capture.h"
@@ -19,7 +20,8 @@ namespace attune {
 class BackgroundWork {
  public:
   /// Starts the thread, and online tuning if the options ask for it. The arguments must outlive this; `capture` may be
-  /// null. `misses`: shapes that are to be tuned, not answered. Throws unavailable when no thread can be started.
+  /// null. `misses`: shapes that are to be tuned, not answered. Where no thread can be started, why_not() says why, and
+  /// nothing of the above is done.
   BackgroundWork(const DispatcherOptions& options, PlanService& plans, Inbox& inbox, Inbox& misses, Capture* capture,
                  DispatchLog& log);
   /// Waits for the thread's end, except in a child of fork(), which does not have the thread.
@@ -27,6 +29,8 @@ class BackgroundWork {
   /// Tells the thread to end and waits for it, for at most `timeout`: a library that is being destroyed may block it
   /// forever. Does nothing in a child of fork().
   void stop(std::chrono::milliseconds timeout);
+  /// Why there is no thread, as a sentence; empty: there is one.
+  const std::string& why_not() const noexcept { return why_not_; }
 
  private:
   void begin_online_tuning();
@@ -44,6 +48,7 @@ class BackgroundWork {
   std::unique_ptr<OnlineTuning> online_;  ///< Used by the thread only. Null: online tuning is off.
   std::vector<Inbox::Item> noted_;        ///< Misses whose slots are not free yet.
   std::chrono::steady_clock::time_point next_release_{};
+  std::string why_not_;
   std::unique_ptr<BackgroundThread> thread_;
 };
 

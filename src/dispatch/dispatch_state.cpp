@@ -67,12 +67,19 @@ Dispatcher::State::State(DispatcherOptions wanted)
   for (size_t i = num_said; i < all.size(); ++i) log.say(all[i]);
 }
 
-Dispatcher::State::~State() { finish(); }
+Dispatcher::State::~State() {
+  try {
+    finish();
+  } catch (...) {
+    // Without memory the last messages are lost, but the application is not ended.
+  }
+}
 
 std::vector<std::string> Dispatcher::State::notices() {
   const auto of_solvers = registry(HostProcess::application).notices();
   std::vector<std::string> all(of_solvers.begin(), of_solvers.end());
   for (std::string& notice : plans.notices()) all.push_back(std::move(notice));
+  if (!work.why_not().empty()) all.push_back(work.why_not());
   return all;
 }
 

@@ -41,6 +41,9 @@ struct Dispatcher::State {
   /// Like Dispatcher's functions. `weights`: null for plain ones.
   Hit choose(const Key& key, const Weights* weights, OnMiss on_miss, OperandList* operands) noexcept;
   Hit require(const Key& key, const Weights* weights, OperandList& operands, void* stream);
+  /// Goes on after a lookup whose hit is not settled. Not inlined, so that a hit needs no room for it on the stack.
+  [[gnu::noinline]] Hit require_unsettled(Hit hit, const Key& key, const Weights* weights, OperandList& operands,
+                                          void* stream);
   Hit require_row(const Key& key, void* stream);
   Hit run(const Key& key, const Weights* weights, std::span<void* const> operands, void* stream);
   /// Captures a call of require() or run(), once it has succeeded.

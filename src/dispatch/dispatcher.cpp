@@ -54,21 +54,28 @@ Hit Dispatcher::State::choose(const Key& key, const Weights* weights, OnMiss on_
 }
 
 Hit Dispatcher::State::require(const Key& key, const Weights* weights, OperandList& operands, void* stream) {
-  if (const Hit hit = choose(key, weights, OnMiss::ignore, &operands); plans.is_final(hit)) return hit;
-  const PlanService::CapturedCall call(plans, stream);
+  const Hit hit = choose(key, weights, OnMiss::ignore, &operands);
+  return PlanService::is_settled(hit) ? hit : require_unsettled(hit, key, weights, operands, stream);
+}
+
+Hit Dispatcher::State::require_unsettled(Hit hit, const Key& key, const Weights* weights, OperandList& operands,
+                                         void* stream) {
+  const CapturedCalls::Call call(plans.captured_calls(), plans.capture_of(stream));
+  if (call.capture() == 0 && plans.is_final(hit)) return hit;
   const Key asked = short_key(key);
-  if (weights == nullptr) return plans.require({.key = asked}, operands);
+  if (weights == nullptr) return plans.require({.key = asked}, operands, call.capture());
   const KeyCodes& own = codes_of(asked);
   const Key packed = own.with_packed(asked);
   if (!holds(*weights, own, packed))
     fail(ErrorCode::invalid_input, "these weights were packed for another problem or by another dispatcher");
-  return plans.require({.key = packed, .layouts = &weights->state_->layouts}, operands);
+  return plans.require({.key = packed, .layouts = &weights->state_->layouts}, operands, call.capture());
 }
 
 Hit Dispatcher::State::require_row(const Key& key, void* stream) {
   OperandList operands;
   Hit hit = choose(key, nullptr, OnMiss::ignore, &operands);
-  if (hit.row != 0 && !plans.is_final(hit) && !plans.is_captured(stream)) {
+  const bool is_of_row = hit.row != 0 || hit.kernel_failed;
+  if (is_of_row && !PlanService::is_settled(hit) && (!plans.is_final(hit) || plans.capture_of(stream) != 0)) {
     try {
       hit = require(key, nullptr, operands, stream);
     } catch (const Error& error) {
@@ -154,7 +161,7 @@ std::vector<TensorSpec> Dispatcher::operands(const Key& key, const Weights* weig
 void Dispatcher::run_candidate(std::string_view text, std::string_view candidate, std::span<void* const> operands,
                                void* stream) {
   const Problem problem = state_->read_problem(text);
-  const PlanService::CapturedCall call(state_->plans, stream);
+  const CapturedCalls::Call call(state_->plans.captured_calls(), state_->plans.capture_of(stream));
   const Candidate parsed = state_->plans.candidate(problem, candidate);
   const auto wanted = op_of(problem).tensors(problem);
   if (operands.size() != wanted.size()) refuse_operands(problem.op(), wanted, operands, false);

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include <array>
 #include <atomic>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -90,6 +92,41 @@ TEST_F(DispatcherTest, AKeyOfTooFewOrTooManyValuesSaysHowManyThereAre) {
 TEST_F(DispatcherTest, ARowWithoutAKernelServesNothing) {
   write(row(5, "") + row(16, kGood));
   EXPECT_EQ(dispatcher().require(key(5)).match, Match::padded_fine);
+}
+
+/// Whether this process may start a thread.
+bool starts_threads() {
+  try {
+    std::thread([] {}).join();
+    return true;
+  } catch (const std::system_error&) {
+    return false;
+  }
+}
+
+TEST_F(DispatcherTest, ServesWithoutItsThreadWhereNoneCanBeStarted) {
+  constexpr uid_t kNobody = 65534;  // The limit of processes does not hold for root.
+  constexpr int kServed = 0, kNotServed = 1, kHasThreads = 2;
+  write(row(5, kGood));
+  std::filesystem::permissions(folder_.path(), std::filesystem::perms(0755));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const rlimit none{0, 0};
+    if ((::geteuid() == 0 && ::setresuid(kNobody, kNobody, kNobody) != 0) || ::setrlimit(RLIMIT_NPROC, &none) != 0 ||
+        starts_threads())
+      ::_exit(kHasThreads);
+    const Hit hit = dispatcher().require(key(5));
+    const auto notices = dispatcher().notices();
+    const bool is_said = std::ranges::any_of(
+        notices, [](const std::string& one) { return one.find("serves without its thread") != one.npos; });
+    dispatcher_.reset();
+    ::_exit(hit.match == Match::exact && !hit.is_stand_in && is_said ? kServed : kNotServed);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status)) << "a signal ended it: " << status;
+  if (WEXITSTATUS(status) == kHasThreads) GTEST_SKIP() << "RLIMIT_NPROC holds no thread back here";
+  EXPECT_EQ(WEXITSTATUS(status), kServed);
 }
 
 TEST_F(DispatcherTest, PredictsNothingWhenNoRegretIsAllowed) {

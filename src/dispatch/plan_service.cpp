@@ -31,7 +31,8 @@ PlanService::PlanService(const DispatcherOptions& options, const FamilyCodes& co
       helper_(options.compile_mode == CompileMode::never ? HelperProgram() : compile_worker()),
       store_(options, codes),
       plans_(options.max_plan_bytes, new_hazard_owner()),
-      missed_(options, log) {
+      missed_(options, log),
+      captured_(options.graph_wait) {
   const auto opened = open_device(options.device);
   is_host_ = units_are_cores(opened->info());
   if (!is_host_) plans_.bound_device_bytes(static_cast<uint64_t>(opened->info().memory_bytes) / kMemoryPerWorkspaces);
@@ -52,7 +53,8 @@ DispatchCounts PlanService::counts() const noexcept {
           .plan_bytes = plans.bytes,
           .evicted_plans = plans.evicted,
           .plan_limit_reached = plans.limit_reached + plans.device_limit_reached,
-          .captured_plans = first().maker.graph_holds().num_held()};
+          .captured_plans = first().maker.graph_holds().num_held(),
+          .captured_stand_ins = captured_.num_stand_ins()};
 }
 
 std::vector<std::string> PlanService::notices() {
@@ -112,6 +114,7 @@ Resolution PlanService::serve(const LookupRequest& request) {
     made.refusal = {error.code(), error.what()};
   }
   if (made.hit.row == 0) report_other_limits(device);
+  if (!made.missing.empty() && !std::exchange(was_kernel_missing_, true)) wants_missing_ = true;
   const ProblemKey hash = hash_of(request);
   tables.served.put(served_with(tables, made, request, tables.served.find(hash)));
   if (made.hit.plan == nullptr && made.hit.is_stand_in && (held_ || options_.compile_mode != CompileMode::never)) {
@@ -135,7 +138,7 @@ void PlanService::want_compiled(const LookupRequest& request, const Resolution& 
 }
 
 void PlanService::wake_if_waiting() {
-  if (!wanted_.empty() || !missed_.is_empty() || (held_ && held_->has_work())) inbox_.wake();
+  if (!wanted_.empty() || !missed_.is_empty() || wants_missing_ || (held_ && held_->has_work())) inbox_.wake();
 }
 
 /// Whether a call waits for the compiler. Without a plan, only a generated kernel takes these types or this layout of
@@ -166,12 +169,12 @@ Resolution PlanService::serve_compiled(const LookupRequest& request, Resolution 
   return serve(request);
 }
 
-Hit PlanService::require(LookupRequest request, OperandList& operands) {
+Hit PlanService::require(LookupRequest request, OperandList& operands, uint64_t capture) {
   request.units = present().units;
   Lock lock(guard_);
   LimitedDevice& device = device_of(request);
   if (const CachedAnswer* served = find(request)) {
-    if (is_final(served->hit)) {
+    if (capture == 0 ? is_final(served->hit) : is_settled(served->hit)) {
       protect_plan(plans_.holder(), served->plan);
       operands = served->operands;
       return served->hit;
@@ -180,6 +183,8 @@ Hit PlanService::require(LookupRequest request, OperandList& operands) {
     const auto refused = device.refusals.find(hash_of(request));
     if (refused != device.refusals.end()) fail(refused->second.code, "{}", refused->second.why);
   }
+  // The kernel may have been compiled and have left the cache: it is worth a second attempt.
+  if (capture != 0 && captured_.may_wait(capture)) device.requested_kernels.erase(hash_of(request));
   Resolution made = serve(request);
   const bool waits = waits_for_compiler(made);
   // If a kernel cannot be compiled, another row may serve, whose kernel may need compiling too.
@@ -192,6 +197,15 @@ Hit PlanService::require(LookupRequest request, OperandList& operands) {
     made = serve_compiled(request, std::move(made), std::move(failures));
   }
   wake_if_waiting();
+  const auto end = CapturedCalls::Clock::now() + captured_.max_wait();
+  while (may_come(made, capture)) {
+    lock.unlock();
+    captured_.wait(end, [&] { return !is_waited_for(request); });
+    lock.lock();
+    made = serve(request);
+    if (made.hit.is_stand_in && CapturedCalls::Clock::now() >= end) captured_.give_up(capture);
+  }
+  if (capture != 0) note_stand_in(request, made);
   if (made.hit.plan != nullptr) protect_plan(plans_.holder(), made.plan);
   make_room();
   if (made.hit.plan == nullptr) fail(made.refusal.code, "{}", made.refusal.why);
@@ -239,27 +253,43 @@ void PlanService::answer(const LookupRequest& request) {
   make_room();
 }
 
-bool PlanService::compile_one() {
-  if (is_held_) return compile_held();
-  Lock lock(guard_);
-  if (wanted_.empty()) return false;
-  const LookupRequest request = wanted_.back();
-  wanted_.pop_back();
-  LimitedDevice& device = device_of(request);
-  const auto exemption = device.maker.exempt();
-  const Resolution made = make(device, *device.now.load(), request);
-  if (!made.hit.is_stand_in || made.missing.empty()) return true;
-  lock.unlock();
-  auto failures = compile(made.missing);
-  lock.lock();
-  if (!failures.empty()) {
-    // Another row may serve now, and its kernel may need compiling too.
-    device.requested_kernels.erase(hash_of(request));
-    device.maker.note_failures(std::move(failures));
+/// Begins what may run now. The compilers start without the lock.
+void PlanService::begin_compilations(KernelCompilations& compilations) {
+  while (!stop_ && (compilations.num_shapes() == 0 || captured_.any_waits())) {
+    Lock lock(guard_);
+    if (wanted_.empty()) return;
+    const LookupRequest request = wanted_.back();
+    wanted_.pop_back();
+    LimitedDevice& device = device_of(request);
+    const auto exemption = device.maker.exempt();
+    const Resolution made = make(device, *device.now.load(), request);
+    if (!made.hit.is_stand_in || made.missing.empty()) continue;
+    lock.unlock();
+    compilations.begin(request, made.missing);
   }
-  serve(request);
-  make_room();
-  return true;
+}
+
+void PlanService::answer_compiled(KernelCompilations::Ended one) {
+  LimitedDevice& device = device_of(one.shape);
+  if (!one.failures.empty()) {
+    // Another row may serve now, and its kernel may need compiling too.
+    device.requested_kernels.erase(hash_of(one.shape));
+    device.maker.note_failures(std::move(one.failures));
+  }
+  serve(one.shape);
+}
+
+bool PlanService::compile_some(KernelCompilations& compilations) {
+  if (!is_held_) begin_compilations(compilations);
+  std::vector<KernelCompilations::Ended> ended = compilations.wait(Milliseconds(20));
+  if (!ended.empty()) {
+    const Lock lock(guard_);
+    for (KernelCompilations::Ended& one : ended) answer_compiled(std::move(one));
+    make_room();
+  }
+  if (is_held_ && compilations.num_shapes() == 0) return compile_held();
+  const Lock lock(guard_);
+  return compilations.num_shapes() > 0 || !wanted_.empty();
 }
 
 void PlanService::note_missed(const LookupRequest& request) {

@@ -13,10 +13,12 @@
 #include "attune/common_changes.h"
 #include "attune/dispatcher.h"
 #include "base/mutex.h"
+#include "dispatch/captured_calls.h"
 #include "dispatch/held_changes.h"
 #include "dispatch/inbox.h"
 #include "dispatch/limited_device.h"
 #include "dispatch/missed_shapes.h"
+#include "dispatch/missing_kernels.h"
 #include "dispatch/plans/kernel_compilation.h"
 #include "dispatch/plans/plan_cache.h"
 #include "dispatch/plans/weights_packer.h"
@@ -53,35 +55,24 @@ class PlanService {
   }
   /// Like Dispatcher::keep(). No lock.
   std::shared_ptr<const Plan> keep(const Hit& hit) const;
+  /// Whether the hit is the best that there will be for its row, also for a graph. No lock.
+  static bool is_settled(const Hit& hit) noexcept {
+    return hit.plan != nullptr && !hit.is_stand_in && !hit.kernel_failed;
+  }
   /// Whether require() can return the hit. With CompileMode::blocking a stand-in is not enough. No lock.
   bool is_final(const Hit& hit) const noexcept {
     return hit.plan != nullptr && !(hit.is_stand_in && options_.compile_mode == CompileMode::blocking && !is_held_);
   }
-  /// Whether a stream of a caller is being captured. No lock.
-  bool is_captured(void* stream) const noexcept {
+  /// Number of the capture that a caller's stream is part of; 0: none. No lock.
+  uint64_t capture_of(void* stream) const noexcept {
     CallerStreams* const streams = owner().caller_streams();
-    return streams != nullptr && streams->capture_of(stream) != 0;
+    return streams != nullptr ? streams->capture_of(stream) : 0;
   }
-  /// A call that makes its plan. While one lives whose stream is captured, nothing waits for the device. No lock.
-  class CapturedCall {
-   public:
-    CapturedCall(PlanService& plans, void* stream) noexcept : num_(plans.num_captured_calls_) {
-      is_captured_ = plans.is_captured(stream);
-      if (is_captured_) ++num_;
-    }
-    ~CapturedCall() {
-      if (is_captured_) --num_;
-    }
-    CapturedCall(const CapturedCall&) = delete;
-    CapturedCall& operator=(const CapturedCall&) = delete;
-
-   private:
-    std::atomic<uint32_t>& num_;
-    bool is_captured_ = false;
-  };
-  /// Answers a problem under the present thread limit, and sets what its plan reads and writes. Throws like
-  /// Dispatcher::require().
-  Hit require(LookupRequest request, OperandList& operands) ATTUNE_EXCLUDES(guard_);
+  /// Counts calls that make their plans on captured streams.
+  CapturedCalls& captured_calls() noexcept { return captured_; }
+  /// Answers a problem under the present thread limit, and sets what its plan reads and writes. `capture`: number of
+  /// the capture that the call belongs to, or 0; it waits for the kernel of its row. Throws like Dispatcher::require().
+  Hit require(LookupRequest request, OperandList& operands, uint64_t capture = 0) ATTUNE_EXCLUDES(guard_);
   /// Returns the plan of a candidate of a normalised problem, valid like Hit::plan, and compiles it first if needed.
   /// Throws like Dispatcher::run_candidate().
   const Plan& require(const Problem& problem, const Candidate& candidate) ATTUNE_EXCLUDES(guard_);
@@ -102,8 +93,17 @@ class PlanService {
 
   /// Answers a problem that a lookup posted, unless it has an answer by now.
   void answer(const LookupRequest& request) ATTUNE_EXCLUDES(guard_);
-  /// Compiles the kernel of one waiting shape and answers the shape again; returns false if none waits.
-  bool compile_one() ATTUNE_EXCLUDES(guard_);
+  /// How the dispatcher's thread compiles; that thread owns the object.
+  std::unique_ptr<KernelCompilations> new_compilations() const {
+    return std::make_unique<KernelCompilations>(cache_, helper_);
+  }
+  /// Has the kernels of waiting shapes compiled, one shape at a time, or all side by side as long as a captured call
+  /// waits; answers those shapes again whose kernels are there. Takes at most about 20 ms, unless changes are held.
+  /// Returns false if nothing is left to do.
+  bool compile_some(KernelCompilations& compilations) ATTUNE_EXCLUDES(guard_);
+  /// Once a row's kernel was missing: looks at some rows of the tables, and at the end says which tables lack many
+  /// kernels. Returns false if nothing is left to look at. Defined in kernel_waits.cpp.
+  bool count_missing(MissingKernels& missing, const KernelCompilations& compilations) ATTUNE_EXCLUDES(guard_);
   /// Ends a compilation in progress; later ones fail. No lock.
   void stop() noexcept { stop_ = true; }
   /// Normalised problems that were missed, and the device under the thread limit of the first of all; null as long as
@@ -168,6 +168,14 @@ class PlanService {
   void want_compiled(const LookupRequest& request, const Resolution& made) ATTUNE_REQUIRES(guard_);
   void wake_if_waiting() ATTUNE_REQUIRES(guard_);
   std::map<std::string, std::string> compile(const std::vector<CompileTask>& tasks) const;
+  void begin_compilations(KernelCompilations& compilations) ATTUNE_EXCLUDES(guard_);
+  void answer_compiled(KernelCompilations::Ended one) ATTUNE_REQUIRES(guard_);
+  // Defined in kernel_waits.cpp.
+  bool may_come(const Resolution& made, uint64_t capture) const ATTUNE_REQUIRES(guard_);
+  bool is_waited_for(const LookupRequest& request) const noexcept;
+  void note_stand_in(const LookupRequest& request, const Resolution& made) ATTUNE_REQUIRES(guard_);
+  std::string why_not_compiled(const Resolution& made) const ATTUNE_REQUIRES(guard_);
+  std::string build_command(const std::filesystem::path& table) const;
   /// Evicts plans while they exceed the bound, also from the coming tables `coming`; frees what no reader can see any
   /// more. The end of a plan waits for the device, so while a stream may be captured, what has left stays for a later
   /// call. Requires: new plans are already protected for their callers.
@@ -206,12 +214,14 @@ class PlanService {
   WeightsPacker packer_ ATTUNE_GUARDED_BY(guard_);
   MissedShapes missed_ ATTUNE_GUARDED_BY(guard_);
   std::vector<LookupRequest> wanted_ ATTUNE_GUARDED_BY(guard_);  ///< Shapes whose kernel waits to be compiled.
+  bool was_kernel_missing_ ATTUNE_GUARDED_BY(guard_) = false;
   bool is_limit_said_ ATTUNE_GUARDED_BY(guard_) = false, is_device_limit_said_ ATTUNE_GUARDED_BY(guard_) = false;
   void say_limits() ATTUNE_REQUIRES(guard_);
   std::unique_ptr<HeldChanges> held_ ATTUNE_GUARDED_BY(guard_);  ///< Null: changes are not held.
   std::atomic<bool> is_held_{false};                             ///< Whether held_ is set, for readers.
   std::atomic<uint64_t> num_reloads_{0};
-  std::atomic<uint32_t> num_captured_calls_{0};  ///< CapturedCalls that live.
+  CapturedCalls captured_;
+  std::atomic<bool> wants_missing_{false};  ///< count_missing() has something to do.
 };
 
 }  // namespace attune

@@ -58,7 +58,7 @@ void PlanService::say_limits() {
 
 /// Whether a wait for the device ends no capture.
 bool PlanService::may_wait() const noexcept {
-  if (num_captured_calls_ > 0) return false;
+  if (captured_.any()) return false;
   return !first().maker.graph_holds().may_be_capturing();
 }
 

@@ -68,6 +68,8 @@ class Bench {
   /// measured again first, because a bandwidth measured beside a busy neighbour would make a fast kernel implausible.
   std::string why_implausible(double us);
   const RotationSize& rotation() const noexcept { return rotation_->size(); }
+  /// The bandwidth that was measured for the size of the rotation.
+  double bandwidth_gbs() const { return device_.bandwidth_gbs(rotation_->size().bytes(), Reading::remembered); }
   /// Adds the operands that others are verified and timed with and that candidates could write to, and references.
   void list(std::vector<HashedArea>& areas) const;
 

@@ -104,7 +104,8 @@ struct AdmitAnswer {
   Outcome verified;
   uint32_t batch = 1;  ///< Launches per sample needed to make it long enough to time.
   uint64_t workspace_bytes = 0, rotation_bytes = 0;
-  uint64_t launches = 0;  ///< Number of launches made for the admission.
+  uint64_t launches = 0;     ///< Number of launches made for the admission.
+  double bandwidth_gbs = 0;  ///< Measured for the working set of the timed launches; 0: unknown.
   /// True if it wrote to memory that was not its own; an executor with a worker process then replaces the worker.
   bool corrupted = false;
   /// Requirement that its plan states, and was found to keep as far as the protocol requires it.

@@ -250,6 +250,7 @@ AdmitAnswer LocalExecutor::answer(const request::Admit& admit) {
     return answer;
   }
   answer.rotation_bytes = open_problem.bench->rotation().bytes();
+  answer.bandwidth_gbs = open_problem.bench->bandwidth_gbs();
   const Solver* solver = registry_.find(admission.candidate.solver);
   const std::string pool(solver != nullptr ? solver->thread_pool() : std::string_view{});
   settle(device_, pool, false);

@@ -150,6 +150,12 @@ const FamilySpec* family_option(std::string_view op) {
   fail(ErrorCode::invalid_input, "unknown family, see `attune list ops`: '{}'", op);
 }
 
+bool gives_default(const FamilySpec& family, const Candidate& untuned) noexcept {
+  const auto& libraries = family.baselines;
+  return is_of_library(untuned) || untuned.solver == family.stock ||
+         std::find(libraries.begin(), libraries.end(), untuned.solver) != libraries.end();
+}
+
 const FamilySpec& default_family() { return families().front(); }
 
 const KeyColumn* find_column(const FamilySpec& family, std::string_view attribute) {

@@ -11,6 +11,7 @@
 
 #include "attune/key.h"
 #include "attune/problem.h"
+#include "core/candidate.h"
 
 namespace attune {
 
@@ -66,6 +67,11 @@ inline constexpr PaddingLadder kProductPadding = {.fine = {{{256, 16}, {1024, 32
 
 struct CountedWork;
 
+/// The Debian package of a library, for the notice that no library serves a type.
+struct LibraryPackage {
+  std::string_view solver, device, type, package;  ///< `onednn.gemm`, `cpu`, `bf16`, `libdnnl-dev`.
+};
+
 /// An operator family: its tables, names and defaults, as data. Formats of the columns: docs/formats/tables.md.
 struct FamilySpec {
   OpId number = OpId::first_registered;   ///< Permanent.
@@ -77,8 +83,13 @@ struct FamilySpec {
   std::vector<KeyColumn> key;             ///< Without gfx and cu_num, which every family has first.
   std::vector<std::string_view> results;  ///< Result columns in order, after the key.
   std::vector<PartColumns> parts = {};    ///< Those of the results that are of one kernel of several; `us` is of all.
-  std::vector<std::string_view>
-      baselines;  ///< Solver ids: the first that is available and supports the problem is the baseline.
+  /// Solver ids of libraries: the first that is available and supports the problem is the baseline, and its untuned
+  /// config the default that gains are given over.
+  std::vector<std::string_view> baselines;
+  /// Attune's own solver that computes where no library does. It then serves calls without a row and anchors a
+  /// tuning's comparisons, but is no default: see gives_default().
+  std::string_view fallback = {};
+  std::vector<LibraryPackage> packages = {};  ///< Of the baselines that users may lack.
   /// Solver of what an application computes with if Attune passes its call on: where it is available, it is the
   /// baseline of a tuning, so that a tie passes calls on. Without a row the first of `baselines` computes all the same.
   std::string_view stock = {};
@@ -98,6 +109,10 @@ struct FamilySpec {
   /// is tested on those that it supports. An op of this build has some. Not owned.
   std::span<const std::string_view> samples = {};
 };
+
+/// Whether a solver's untuned config is a default, over which a gain may be claimed: a library's or the stock's is.
+/// Attune's own kernels are not: to be faster than them says nothing.
+bool gives_default(const FamilySpec& family, const Candidate& untuned) noexcept;
 
 /// All known families of files, tunable or not: those of the ops of this build, those whose tables are only read, and
 /// those of registered ops, in the order of their numbers. Fixed at the first call.

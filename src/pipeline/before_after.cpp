@@ -40,8 +40,8 @@ class Attempt {
     Protocol protocol = options_.protocol;
     protocol.timing = device_kind(executor_.device().kind).timing;
     std::vector<Candidate> candidates = {shape_.before.served, shape_.after.served};
-    if (shape_.after.untuned != candidates[0] && shape_.after.untuned != candidates[1])
-      candidates.push_back(shape_.after.untuned);
+    const Candidate& untuned = shape_.after.untuned;
+    if (!untuned.solver.empty() && untuned != candidates[0] && untuned != candidates[1]) candidates.push_back(untuned);
     const auto opened = open(executor_, {kChangeId, shape_.problem, std::move(protocol), candidates}, options_.tick);
     if (!opened.refused.empty()) return fail_with(opened.refused);
     const auto stop = [&](size_t) { return is_stopped(); };
@@ -55,21 +55,22 @@ class Attempt {
     return true;
   }
 
-  /// One opening: a fresh worker and its clean pairs; false if a kernel failed, or the run was stopped.
+  /// One opening: a fresh worker and its clean pairs, and the kernels are verified again; false if a kernel failed, or
+  /// the run was stopped.
   bool measure(std::vector<ChangePairs>& openings) {
-    recycle(executor_, options_.tick);
     SampleTable samples;
-    uint32_t num_rounds = 0;
-    while (num_rounds < 2 * options_.change.pairs) {
-      const uint32_t num_clean = num_rounds == 0 ? 0 : samples.num_clean_pairs(kBefore, kAfter);
-      if (num_clean >= options_.change.pairs) break;
-      const uint32_t num_more = std::min(options_.change.pairs - num_clean, 2 * options_.change.pairs - num_rounds);
-      if (!sample_rounds(num_rounds + 1, num_more, samples)) return false;
-      num_rounds += num_more;
+    Recheck checked = Recheck::repeat;
+    for (int tries = 0; checked == Recheck::repeat; ++tries) {
+      if (tries == kMostTries)
+        return fail_with("the worker ended each time while the kernels were verified again, run it on a quiet machine");
+      samples = SampleTable();
+      if (!take_samples(samples)) return false;
+      checked = recheck();
     }
+    if (checked == Recheck::failed) return false;
     openings.push_back(samples.log_ratios(kBefore, kAfter));
     const auto note = [&](Slot slot, std::vector<double>& us) {
-      if (!samples.samples(slot).empty()) us.push_back(samples.median_us(slot));
+      if (has(slot) && !samples.samples(slot).empty()) us.push_back(samples.median_us(slot));
     };
     const Candidate& untuned = shape_.after.untuned;
     note(kBefore, shape_.before_us);
@@ -82,7 +83,53 @@ class Attempt {
   }
 
  private:
+  static constexpr int kMostTries = 3;
+  /// repeat: the worker that timed the kernels is gone, so that what it had in its buffers is not known.
+  enum class Recheck : uint8_t { right, repeat, failed };
+
   bool is_stopped() const { return options_.tick && options_.tick(); }
+  bool has(Slot slot) const { return std::ranges::find(turns_, slot, &Turn::slot) != turns_.end(); }
+
+  /// False if a kernel failed, or the run was stopped.
+  bool take_samples(SampleTable& samples) {
+    recycle(executor_, options_.tick);
+    uint32_t num_rounds = 0;
+    while (num_rounds < 2 * options_.change.pairs) {
+      const uint32_t num_clean = num_rounds == 0 ? 0 : samples.num_clean_pairs(kBefore, kAfter);
+      if (num_clean >= options_.change.pairs) break;
+      const uint32_t num_more = std::min(options_.change.pairs - num_clean, 2 * options_.change.pairs - num_rounds);
+      if (!sample_rounds(num_rounds + 1, num_more, samples)) return false;
+      num_rounds += num_more;
+    }
+    return true;
+  }
+
+  /// Verifies the kernels again in the buffers in which they were timed.
+  Recheck recheck() {
+    std::vector<Turn> checks;
+    for (const Turn& turn : turns_)
+      checks.push_back({.slot = turn.slot, .launches = 1 + kCallsInARow, .limit = limits_.run});
+    random_.shuffle(checks);
+    const SampleAnswer answer = sample(executor_, {std::move(checks), true}, options_.tick);
+    if (!note_failed(answer)) return Recheck::failed;
+    if (is_stopped()) {
+      fail_with("the run was stopped");
+      return Recheck::failed;
+    }
+    // Of a wrong untuned config, too, it is not known what it did to the others.
+    const bool is_right = answer.failed.empty() && !answer.interrupted && answer.epoch == epoch_;
+    return is_right ? Recheck::right : Recheck::repeat;
+  }
+
+  /// False if the old or the new kernel failed; an untuned config that fails is left out.
+  bool note_failed(const SampleAnswer& answer) {
+    for (const auto& [slot, outcome] : answer.failed) {
+      if (slot != kUntuned) return fail_with(fmt::format("{}: {}", name(outcome.status), outcome.detail));
+      std::erase_if(turns_, [](const Turn& turn) { return turn.slot == kUntuned; });
+    }
+    return true;
+  }
+
   bool fail_with(std::string why) {
     shape_.reason = why;
     shape_.samples.why_failed = std::move(why);
@@ -123,10 +170,8 @@ class Attempt {
       }
     }
     const SampleAnswer answer = sample(executor_, {std::move(schedule)}, options_.tick);
-    for (const auto& [slot, outcome] : answer.failed) {
-      if (slot != kUntuned) return fail_with(fmt::format("{}: {}", name(outcome.status), outcome.detail));
-      std::erase_if(turns_, [](const Turn& turn) { return turn.slot == kUntuned; });
-    }
+    epoch_ = answer.epoch;
+    if (!note_failed(answer)) return false;
     if (is_stopped()) return fail_with("the run was stopped");
     // A death voids the schedule. Who caused it has one more try, in the rounds that are missing.
     if (answer.interrupted) return true;
@@ -142,6 +187,7 @@ class Attempt {
   Random random_;
   std::vector<Turn> turns_;
   Timing timing_ = Timing::graph;
+  uint32_t epoch_ = 0;  ///< Of the worker that took the last samples.
 };
 
 /// False if it was stopped.
@@ -163,6 +209,9 @@ bool take_openings(ShapeChange& shape, Executor& executor, const BeforeAfterOpti
   return !is_stopped();
 }
 
+/// Whether Attune's own stand-in served, over which a gain says nothing.
+bool had_nothing(const ServedKernel& before) { return before.row.empty() && before.untuned.solver.empty(); }
+
 void measure_attempt(ShapeChange& shape, Executor& executor, const BeforeAfterOptions& options) {
   if (take_openings(shape, executor, options) && options.measured) options.measured(shape);
 }
@@ -175,7 +224,10 @@ ShapeChange shape_change(const Problem& problem, const TableLookup& before, cons
   try {
     shape.before = served_kernel(before, problem, executor, tick);
     shape.after = served_kernel(after, problem, executor, tick);
-    if (shape.before.served == shape.after.served) shape.reason = "the kernel is the same";
+    if (shape.before.served == shape.after.served)
+      shape.reason = "the kernel is the same";
+    else if (had_nothing(shape.before))
+      shape.reason = "without a row before, and without a library that serves it, there is nothing to compare with";
   } catch (const Error& error) {
     shape.reason = shape.samples.why_failed = error.what();
   }
@@ -204,7 +256,12 @@ std::vector<ChangeResult> judge(const std::vector<ShapeChange>& shapes, const Ch
   for (size_t i = 0; i < shapes.size(); ++i) {
     const ShapeChange& shape = shapes[i];
     const bool keeps = shape.samples.why_failed.empty() && shape.before.served == shape.after.served;
-    results[i] = {.verdict = keeps ? Change::same : Change::failed, .interval = {}, .attempts = {}};
+    const bool is_new = shape.samples.why_failed.empty() && had_nothing(shape.before);
+    results[i] = {.verdict = keeps    ? Change::same
+                             : is_new ? Change::no_default
+                                      : Change::failed,
+                  .interval = {},
+                  .attempts = {}};
     if (keeps || !shape.is_measured()) continue;
     places.push_back(i);
     tested.push_back(shape.samples);

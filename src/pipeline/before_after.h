@@ -43,12 +43,12 @@ bool is_to_be_measured(const ShapeChange& shape, const ChangeOptions& options);
 
 /// Measures the kernels of all shapes: for each that has none a first attempt, then for each that needs it a second
 /// one. An attempt verifies the old kernel, the new one and the default, and times them interleaved in openings, each a
-/// fresh worker. A shape with one kernel before and after is not measured. What fails is noted in the shape. Throws
-/// what executors throw when the device is lost.
+/// fresh worker, at whose end they are verified again where they were timed. A shape with one kernel before and after
+/// is not measured. What fails is noted in the shape. Throws what executors throw when the device is lost.
 void measure_changes(std::vector<ShapeChange>& shapes, Executor& executor, const BeforeAfterOptions& options);
 
-/// The verdicts on all shapes, by change_verdict: a shape that keeps its kernel is the same, one that was not measured
-/// for another reason failed.
+/// The verdicts on all shapes, by change_verdict: a shape that keeps its kernel is the same, one that nothing but
+/// Attune's own stand-in served before has no default, one that was not measured for another reason failed.
 std::vector<ChangeResult> judge(const std::vector<ShapeChange>& shapes, const ChangeOptions& options);
 
 }  // namespace attune

@@ -68,7 +68,8 @@ struct ShapeEstimate {
 }  // namespace
 
 std::string_view name(Change change) noexcept {
-  static constexpr std::array<std::string_view, 5> kNames = {"same", "faster", "slower", "ambiguous", "failed"};
+  static constexpr std::array<std::string_view, kNumChanges> kNames = {"same",      "faster",     "slower",
+                                                                       "ambiguous", "no_default", "failed"};
   return kNames[static_cast<size_t>(change)];
 }
 

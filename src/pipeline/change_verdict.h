@@ -13,8 +13,10 @@
 namespace attune {
 
 /// What became of a shape's time when its row changed, from best to worst known. ambiguous: its samples do not say.
-/// failed: a kernel could not be measured.
-enum class Change : uint8_t { same, faster, slower, ambiguous, failed };
+/// no_default: neither a row nor a library served it before, so there is nothing to compare with. failed: a kernel
+/// could not be measured.
+enum class Change : uint8_t { same, faster, slower, ambiguous, no_default, failed };
+inline constexpr size_t kNumChanges = 6;
 std::string_view name(Change change) noexcept;
 
 struct ChangeOptions {

@@ -6,10 +6,13 @@
 /// depends on another. Each in a file of its own, but for those that share their reading.
 namespace attune {
 
-/// Rows that cannot be read.
+/// Columns of the family that a file lacks, at its first line.
+void check_headers(const TableStream& table, FindingList& findings);
+
+/// Rows that are read, but torn.
 void check_readable(const TableInput& input, FindingList& findings);
-/// Columns of the family that a file lacks, at its first line, and cells of results that a row lacks.
-void check_columns(const TableInput& input, FindingList& findings);
+/// Cells of results that a row lacks.
+void check_cells(const TableInput& input, FindingList& findings);
 /// Rows with the key, device, layout, requirement and model of an earlier row of their file. Rows with a `_tag` are
 /// alternatives, no duplicates.
 void check_duplicates(const TableInput& input, FindingList& findings);

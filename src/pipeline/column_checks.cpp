@@ -65,15 +65,24 @@ std::optional<std::string> why_torn(const Table& table, const TableRow& row) {
 }  // namespace
 
 void check_readable(const TableInput& input, FindingList& findings) {
-  const auto documents = input.table.documents();
-  for (const auto& [file, row, why] : input.table.unreadable())
-    findings.add(FindingKind::unreadable, file, documents[file].line(row), why);
   for (const TableRow& row : input.table.rows()) {
     if (const auto why = why_torn(input.table, row)) findings.add(FindingKind::unreadable, row, *why);
   }
 }
 
-void check_columns(const TableInput& input, FindingList& findings) {
+void check_headers(const TableStream& table, FindingList& findings) {
+  const FamilySpec& family = table.family();
+  const auto documents = table.documents();
+  for (size_t file = 0; file < documents.size(); ++file) {
+    for (const std::string& name : new_table_header(family)) {
+      if (!place_of_column(documents[file], name))
+        findings.add(FindingKind::missing_column, file, 1,
+                     fmt::format("a table of {} has the column '{}'{}", family.op, name, what_is_read(family, name)));
+    }
+  }
+}
+
+void check_cells(const TableInput& input, FindingList& findings) {
   const FamilySpec& family = input.table.family();
   const auto documents = input.table.documents();
   struct Cell {
@@ -84,11 +93,7 @@ void check_columns(const TableInput& input, FindingList& findings) {
   for (size_t file = 0; file < documents.size(); ++file) {
     for (const std::string& name : new_table_header(family)) {
       const auto place = place_of_column(documents[file], name);
-      if (!place)
-        findings.add(FindingKind::missing_column, file, 1,
-                     fmt::format("a table of {} has the column '{}'{}", family.op, name, what_is_read(family, name)));
-      else if (!may_be_empty(family, name))
-        cells[file].push_back({name, *place});
+      if (place && !may_be_empty(family, name)) cells[file].push_back({name, *place});
     }
   }
   for (const TableRow& row : input.table.rows()) {

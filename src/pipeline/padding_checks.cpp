@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
-#include "core/candidate.h"
 #include "dispatch/table/lookup_steps.h"
 #include "ops/family.h"
 #include "pipeline/checks.h"
@@ -11,18 +10,6 @@ namespace {
 
 // Times of one kernel differ by as much from run to run: a smaller difference says nothing about a row.
 constexpr double kSlowerBy = 0.02;
-
-/// The row that serves a problem of a row's key and device with `m` rows, of the same layout; null if there is none.
-const TableRow* row_of(const Table& table, const TableRow& row, int64_t m) {
-  const TableRow* best = nullptr;
-  for (const TableRow* one :
-       table.all(row.problem.with(table.family().rows, std::to_string(m)), row.gfx, row.num_units)) {
-    const bool serves = one->us && one->tag.empty() && one->device == row.device && one->require == row.require &&
-                        layout_in_cell(one->layout) == layout_in_cell(row.layout);
-    if (serves && (best == nullptr || one->rank(row.require) < best->rank(row.require))) best = one;
-  }
-  return best;
-}
 
 }  // namespace
 
@@ -37,12 +24,13 @@ void check_padding(const TableInput& input, FindingList& findings) {
     for (const LookupSteps::Step& step : LookupSteps(&family.padding, m, row.problem.integer_or(family.columns, 0))) {
       // The coarse step may lead to fewer rows, whose kernel would be launched for more.
       if (step.m <= m) continue;
-      const TableRow* padded = row_of(table, row, step.m);
+      const PaddedRows::Row* padded = input.padded.find(row, step.m);
       if (padded == nullptr) continue;
-      if (*row.us > *padded->us * (1 + kSlowerBy))
+      if (*row.us > padded->us * (1 + kSlowerBy))
         findings.add(FindingKind::slower_than_padded, row,
-                     fmt::format("{} µs, {} would serve it in {} µs: {} = {}", *row.us, place_of(table, *padded),
-                                 *padded->us, family.rows, step.m));
+                     fmt::format("{} µs, {} would serve it in {} µs: {} = {}", *row.us,
+                                 table.documents()[padded->place.file].where(padded->place.row), padded->us,
+                                 family.rows, step.m));
       break;  // Only the first step that has a row serves.
     }
   }

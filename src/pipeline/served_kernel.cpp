@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "measure/contenders.h"
+#include "ops/op.h"
 #include "solver/contender.h"
 #include "tables/row_status.h"
 
@@ -19,12 +20,12 @@ ServedKernel served_kernel(const TableLookup& tables, const Problem& problem, Ex
   });
   const auto found = contenders(executor, problem, {}, tick, of_rows);
   ServedKernel kernel;
-  auto untuned = baseline_candidate(problem, found);
-  if (!untuned) fail(ErrorCode::unavailable, "no available solver has a default for the problem: '{}'", problem.key());
-  kernel.untuned = *std::move(untuned);
+  const auto baseline = baseline_candidate(problem, found);
+  if (!baseline) fail(ErrorCode::unavailable, "no available solver supports the problem: '{}'", problem.key());
+  if (gives_default(op_of(problem).family(), *baseline)) kernel.untuned = *baseline;
   const LookupResult lookup = tables.find(
       problem, [&](const Candidate& candidate) { return why_unusable(candidate, problem, found, executor.device()); });
-  kernel.served = lookup.candidate.value_or(kernel.untuned);
+  kernel.served = lookup.candidate.value_or(*baseline);
   kernel.match = lookup.match;
   if (lookup.row == nullptr) return kernel;
   kernel.row = place_of(*lookup.table, *lookup.row);

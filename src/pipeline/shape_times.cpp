@@ -56,11 +56,14 @@ ShapeTimes time_shape(const Shape& shape, const TableLookup& tables, Executor& e
   ShapeTimes times{.shape = shape, .kernel = {}, .untuned = {}, .served = {}, .reason = {}};
   try {
     times.kernel = served_kernel(tables, shape.problem, executor, options.tick);
-    std::vector<Candidate> both = {times.kernel.untuned};
+    const bool has_default = !times.kernel.untuned.solver.empty();
+    std::vector<Candidate> both;
+    if (has_default) both.push_back(times.kernel.untuned);
     if (times.kernel.served != times.kernel.untuned) both.push_back(times.kernel.served);
     auto timed = time_interleaved(executor, shape.problem, both, options);
-    times.untuned = timed.front();
+    if (has_default) times.untuned = timed.front();
     times.served = std::move(timed.back());
+    if (!has_default) times.served->comparison = without_ratio(times.served->comparison);
     if (!times.ok())
       times.reason = fmt::format("{}: {}", name(times.served->outcome.status), times.served->outcome.detail);
   } catch (const Error& error) {

@@ -24,7 +24,8 @@ DeviceShapes read_device_shapes(const std::string& file, const ShapeOptions& opt
 struct ShapeTimes {
   Shape shape;
   ServedKernel kernel;
-  /// The default, and the kernel that serves with its ratio to it; the same one if no row serves. Empty: see `reason`.
+  /// The default, and the kernel that serves with its ratio to it, which may be the same one. Empty: there is no
+  /// default, or see `reason`.
   std::optional<TimedCandidate> untuned, served;
   std::string reason;  ///< Why it was not timed.
   bool ok() const { return served && served->outcome.ok(); }

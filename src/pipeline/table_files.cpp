@@ -112,14 +112,13 @@ class TableSorter {
       const bool is_of_name =
           by_name != nullptr && lacking_columns(*by_name, document).size() < lacking_columns(*family, document).size();
       return is_of_name ? by_name : family;
-    } catch (const Error&) {
+    } catch (const Error& error) {
       if (by_name != nullptr) return by_name;
       // --op beside a folder would make every table in it one of that family.
-      const std::string path = shown(file.string(), 500);
-      files_.skipped.push_back(
-          fmt::format("not checked, {}:1: its name and columns do not identify one family of `attune list ops`; if it "
-                      "is of one, check it alone: attune ci validate {} --op FAMILY",
-                      path, path));
+      files_.skipped.push_back(fmt::format(
+          "not checked, {}; if it is of a family of `attune list ops`, check it alone: attune ci validate {} --op "
+          "FAMILY",
+          error.what(), shown(file.string(), 500)));
       return nullptr;
     }
   }
@@ -143,7 +142,8 @@ TableFiles read_table_files(std::span<const fs::path> named, const FamilySpec* f
   if (found.num_files == 0) {
     std::vector<std::string> names;
     for (const fs::path& path : named) names.push_back("'" + shown(path.string(), 500) + "'");
-    fail(ErrorCode::invalid_input, "there is no tuned table to check in: {}", join(names, ", "));
+    fail(ErrorCode::invalid_input, "there is no tuned table to check in: {}{}", join(names, ", "),
+         found.skipped.empty() ? "" : "; " + found.skipped.front());
   }
   return found;
 }

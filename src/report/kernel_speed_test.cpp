@@ -50,6 +50,16 @@ TEST(KernelSpeed, IsNoShareOfARooflineOfWhichOneBoundIsUnknown) {
   EXPECT_EQ(kernel_speed(measured(10, 1), work, without_peak, 0).of_roofline, 0);
 }
 
+TEST(KernelSpeed, GoesByTheBandwidthThatWasMeasuredForTheWorkingSet) {
+  const Work work{.flops = 1e9, .bytes = 5e6, .arithmetic = DType::bf16};
+  DeviceInfo host = gpu();
+  host.bandwidth_gbs = 0;
+  Measurement in_cache = measured(10, 1);
+  in_cache.bandwidth_gbs = 2500;
+  EXPECT_DOUBLE_EQ(kernel_speed(in_cache, work, host, 0).of_roofline, 0.2) << "2 us of 10";
+  EXPECT_DOUBLE_EQ(kernel_speed(in_cache, work, gpu(), 0).of_roofline, 0.2) << "not that of the memory";
+}
+
 TEST(KernelSpeed, StatesTheGapInCycles) {
   nlohmann::ordered_json object;
   add_speed(object, kernel_speed(measured(10, 1), {.flops = 1e6, .bytes = 1e6}, gpu(), 2), 19'000);

@@ -21,7 +21,7 @@ std::string decision_json(const Decision& decision, const std::string& device_fl
   for (const Candidate& candidate : decision.tied) tied.push_back(candidate.name());
   for (const Finalist& finalist : decision.finalists) {
     ordered_json one = {{"candidate", finalist.candidate.name()}, {"winner", finalist.candidate == decision.winner}};
-    add_comparison(one, finalist.comparison);
+    add_comparison(one, decision.has_default() ? finalist.comparison : without_ratio(finalist.comparison));
     if (!finalist.metadata.empty()) one["metadata"] = finalist.metadata;
     finalists.push_back(std::move(one));
   }
@@ -29,8 +29,8 @@ std::string decision_json(const Decision& decision, const std::string& device_fl
                          {"device", decision.device},
                          {"device_id", decision.device_id},
                          {"winner", decision.winner.name()},
-                         {"default", decision.baseline.name()},
-                         {"default_us", decision.baseline_us},
+                         {"default", nullptr},
+                         {"default_us", nullptr},
                          {"verdict", name(decision.verdict)},
                          {"noisy", decision.noisy},
                          {"incomplete", decision.incomplete},
@@ -45,7 +45,11 @@ std::string decision_json(const Decision& decision, const std::string& device_fl
                          {"versions", decision.versions},
                          {"protocol", decision.protocol.measured_key() + " " + decision.protocol.searched_key()},
                          {"repeat", repeat_command(decision.problem, decision.winner, device_flags)}};
-  add_comparison(object, decision.comparison);
+  if (decision.has_default()) {
+    object["default"] = decision.baseline.name();
+    object["default_us"] = decision.baseline_us;
+  }
+  add_comparison(object, decision.over_default());
   if (!decision.reason.empty()) object["reason"] = decision.reason;
   if (const auto& best = decision.best_untuned)
     object["best_untuned"] = {{"candidate", best->candidate.name()},

@@ -16,6 +16,7 @@ namespace {
 
 constexpr const char* kUntuned = ", an untuned config";
 constexpr const char* kBestUntuned = "the best untuned config";
+constexpr const char* kNoDefault = "no default";
 constexpr const char* kWithoutPause = ", confirmed without the pause";
 constexpr std::string_view kLayout = "{} {:>10} {:<46} {:>10} {:>8} {:>17} {:>9}  {}";
 
@@ -74,9 +75,14 @@ std::string result_header(std::string_view op) {
                      "verdict");
 }
 
+std::string short_verdict(Verdict verdict) {
+  if (verdict == Verdict::no_default) return kNoDefault;
+  return verdict == Verdict::baseline ? "default is fastest" : std::string(name(verdict));
+}
+
 std::string verdict_text(const Decision& decision) {
   const double ratio = decision.comparison.ratio;
-  std::string text(decision.verdict == Verdict::baseline ? "default is fastest" : name(decision.verdict));
+  std::string text = short_verdict(decision.verdict);
   if (decision.verdict == Verdict::required && ratio > 0 && ratio < 1)
     text += fmt::format(", {:.1f} % slower than the default", 100 * (1 / ratio - 1));
   if (decision.verdict == Verdict::tie) text += fmt::format(" of {}", decision.tied.size());
@@ -90,13 +96,16 @@ std::string verdict_text(const Decision& decision) {
 }
 
 std::string result_line(const Decision& decision) {
-  const Comparison& winner = decision.comparison;
+  const Comparison winner = decision.over_default();
   const bool is_known = winner.ratio > 0;
   const std::string interval =
       is_known ? fmt::format("[{:.3f}, {:.3f}]", winner.interval.low, winner.interval.high) : "";
   return fmt::format("{} {:>10} {} {:>10} {:>8} {:>17} {:>9.4f}  {}", pad(short_shape(decision.problem), 34),
-                     fmt::format("{:.1f} µs", decision.baseline_us), pad(short_candidate(decision.winner), 46),
-                     fmt::format("{:.1f} µs", winner.us), is_known ? fmt::format("{:.3f}×", winner.ratio) : "unknown",
+                     decision.has_default() ? fmt::format("{:.1f} µs", decision.baseline_us) : "none",
+                     pad(short_candidate(decision.winner), 46), fmt::format("{:.1f} µs", winner.us),
+                     is_known                 ? fmt::format("{:.3f}×", winner.ratio)
+                     : decision.has_default() ? "unknown"
+                                              : "",
                      interval, decision.errors.mismatch_ratio, verdict_text(decision));
 }
 
@@ -106,10 +115,10 @@ std::vector<std::string> finalist_lines(const Decision& decision) {
   std::stable_sort(by_time.begin(), by_time.end(),
                    [](const Finalist& a, const Finalist& b) { return a.comparison.us < b.comparison.us; });
   for (const Finalist& finalist : by_time) {
-    std::string line = fmt::format("{:10.2f} µs  {}  {}", finalist.comparison.us, ratio_text(finalist.comparison),
-                                   finalist.candidate.name());
+    const std::string ratio = decision.has_default() ? ratio_text(finalist.comparison) + "  " : "";
+    std::string line = fmt::format("{:10.2f} µs  {}{}", finalist.comparison.us, ratio, finalist.candidate.name());
     if (finalist.candidate == decision.winner) line += "  (the winner)";
-    if (finalist.candidate == decision.baseline) line += "  (the default)";
+    if (finalist.candidate == decision.baseline && decision.has_default()) line += "  (the default)";
     lines.push_back(std::move(line));
   }
   return lines;
@@ -126,6 +135,8 @@ std::vector<std::string> result_legend(std::span<const Decision> decisions) {
        "speed-up is over its time"},
       {"tie of", "tie of n: n kernels cannot be told apart by as much as --min-gain asks, so the default stays"},
       {"default is fastest", "default is fastest: nothing is faster, so it stays"},
+      {kNoDefault,
+       "no default: no library here serves the shape, so the fastest of Attune's own kernels is compared with nothing"},
       {name(Verdict::required),
        "required: the default does not keep what --require asks, so the fastest kernel that keeps it wins, even if it "
        "is slower"},
@@ -161,21 +172,23 @@ Summary summarise(std::span<const Decision> decisions) {
       continue;
     }
     ++summary.num_decided;
+    summary.num_without_default += !decision.has_default();
     summary.num_faster += decision.verdict == Verdict::faster;
     summary.num_tied += decision.verdict == Verdict::tie;
     summary.num_default_fastest += decision.verdict == Verdict::baseline;
     summary.num_required += decision.verdict == Verdict::required;
     summary.num_noisy += decision.noisy;
+    const auto [us, ratio, interval, num_clean] = decision.over_default();
+    if (ratio <= 0 || interval.low <= 0) continue;
+    ++summary.num_compared;
+    sum += std::log(ratio);
     if (decision.best_untuned && decision.best_untuned->ratio > 0)
       sum_over_untuned += std::log(decision.best_untuned->ratio);
-    const auto& [us, ratio, interval, num_clean] = decision.comparison;
-    if (ratio <= 0 || interval.low <= 0) continue;
-    sum += std::log(ratio);
     const double sigma = (std::log(interval.high) - std::log(interval.low)) / (2 * 1.96);
     variance += sigma * sigma;
   }
-  if (summary.num_decided == 0) return summary;
-  const double count = static_cast<double>(summary.num_decided), half = 1.96 * std::sqrt(variance) / count;
+  if (summary.num_compared == 0) return summary;
+  const double count = static_cast<double>(summary.num_compared), half = 1.96 * std::sqrt(variance) / count;
   summary.mean = std::exp(sum / count);
   summary.mean_over_untuned = std::exp(sum_over_untuned / count);
   summary.low = std::exp(sum / count - half);
@@ -187,12 +200,16 @@ std::string summary_text(const Summary& summary) {
   std::string text = "no shape was decided now";
   if (summary.num_decided > 0) {
     const size_t num_default = summary.num_tied + summary.num_default_fastest;
-    text = fmt::format(
-        "{} decided: geometric mean {:.3f}× over the default [{:.3f}, {:.3f}], {:.3f}× over the best untuned config; "
-        "{} faster, {} {} the default ({} tied with it, {} where it is the fastest)",
-        counted(summary.num_decided, "shape"), summary.mean, summary.low, summary.high, summary.mean_over_untuned,
-        summary.num_faster, num_default, num_default == 1 ? "keeps" : "keep", summary.num_tied,
-        summary.num_default_fastest);
+    text = counted(summary.num_decided, "shape") + " decided: ";
+    if (summary.num_compared > 0)
+      text += fmt::format(
+          "geometric mean {:.3f}× over the default [{:.3f}, {:.3f}], {:.3f}× over the best untuned config; ",
+          summary.mean, summary.low, summary.high, summary.mean_over_untuned);
+    text +=
+        fmt::format("{} faster, {} {} the default ({} tied with it, {} where it is the fastest)", summary.num_faster,
+                    num_default, num_default == 1 ? "keeps" : "keep", summary.num_tied, summary.num_default_fastest);
+    if (summary.num_without_default > 0)
+      text += fmt::format(", {} without a default, which no mean includes", summary.num_without_default);
     if (summary.num_required > 0) text += fmt::format(", {} as --require asks", summary.num_required);
     if (summary.num_noisy > 0) text += fmt::format("; {} noisy in all", summary.num_noisy);
   }

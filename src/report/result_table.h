@@ -15,6 +15,8 @@ std::string short_shape(const Problem& problem);
 /// Short text of a candidate, such as `gemm:jit 2 threads`: solver without `.gemm`, then its values.
 std::string short_candidate(const Candidate& candidate);
 
+/// A verdict's words for people: `faster`, `default is fastest`, `no default`.
+std::string short_verdict(Verdict verdict);
 /// Returns the verdict for people, with its remarks: `faster, 1.100× the best untuned config, noisy`. The baseline is
 /// called the default.
 std::string verdict_text(const Decision& decision);
@@ -37,6 +39,8 @@ struct Summary {
   size_t num_decided = 0, num_faster = 0, num_tied = 0, num_required = 0, num_noisy = 0;
   size_t num_default_fastest = 0;  ///< The baseline was the fastest itself.
   size_t num_unfinished = 0;       ///< Ties that another run continues.
+  size_t num_without_default = 0;  ///< Shapes that no library serves; they are no part of the means.
+  size_t num_compared = 0;         ///< Shapes whose speed-up is known: those of the means.
   double mean = 1, low = 1, high = 1;
   double mean_over_untuned = 1;  ///< Over the fastest untuned config of each shape, by the medians; no interval.
 };

@@ -68,6 +68,21 @@ TEST(ResultTable, AnUnfinishedTieIsNoPartOfTheSummaryButItsCount) {
   EXPECT_EQ(summary_text({}), "no shape was decided now");
 }
 
+TEST(ResultTable, AShapeWithoutADefaultShowsNoGainAndIsNoPartOfAMean) {
+  const Decision none = decision(6.748, 0.1, Verdict::no_default);
+  const std::string line = result_line(none);
+  EXPECT_THAT(line, EndsWith("no default"));
+  EXPECT_THAT(line, HasSubstr(" none "));
+  EXPECT_THAT(line, Not(HasSubstr("6.7")));
+  const auto json = nlohmann::json::parse(decision_json(none, ""));
+  EXPECT_EQ(json["verdict"], "no_default");
+  for (const char* member : {"default", "default_us", "speedup", "interval"}) EXPECT_TRUE(json[member].is_null());
+  const Summary summary = summarise(std::vector{none, decision(2, 0.1, Verdict::faster)});
+  EXPECT_NEAR(summary.mean, 2, 1e-12);
+  EXPECT_THAT(summary_text(summary), HasSubstr("1 without a default, which no mean includes"));
+  EXPECT_THAT(summary_text(summarise(std::vector{none})), Not(HasSubstr("mean 1")));
+}
+
 TEST(ResultTable, TheLegendExplainsTheWordsThatOccur) {
   EXPECT_THAT(result_legend({}), IsEmpty());
   Decision made = decision(1.25, 0.02, Verdict::faster);

@@ -48,7 +48,7 @@ std::string cell_of(const FamilySpec& family, const TuneGemmEntry& entry, const 
 
 }  // namespace
 
-Table read_yaml_results(const std::string& file) {
+TableStream read_yaml_results(const std::string& file) {
   const FamilySpec& family = *find_family("gemm_a16w16");
   const auto entries = read_tune_gemm_results(file);
   std::vector<std::string> columns = {"gfx", "cu_num"};
@@ -65,7 +65,7 @@ Table read_yaml_results(const std::string& file) {
   }
   std::vector<CsvDocument> documents;
   documents.push_back(CsvDocument::parse(text, file));
-  return Table::of(std::move(documents), &family);
+  return TableStream(std::move(documents), &family);
 }
 
 }  // namespace attune

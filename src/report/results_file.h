@@ -8,6 +8,6 @@ namespace attune {
 
 /// Reads a YAML results file as a table of gemm_a16w16; keys without a column in the table become columns. Throws like
 /// read_tune_gemm_results().
-Table read_yaml_results(const std::string& file);
+TableStream read_yaml_results(const std::string& file);
 
 }  // namespace attune

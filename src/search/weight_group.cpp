@@ -107,7 +107,7 @@ Decision published_decision(const Decision& own, const GroupPick& pick) {
   published.winner = pick.candidate;
   published.comparison = pick.comparison;
   published.errors = pick.errors;
-  published.verdict = pick.candidate == own.baseline ? Verdict::baseline : Verdict::faster;
+  if (own.has_default()) published.verdict = pick.candidate == own.baseline ? Verdict::baseline : Verdict::faster;
   published.tied.clear();
   if (published.best_untuned && pick.comparison.us > 0)
     published.best_untuned->ratio *= own.comparison.us / pick.comparison.us;

@@ -4,7 +4,11 @@
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
+
+#include "core/record.h"
 
 namespace attune {
 namespace {
@@ -29,7 +33,7 @@ ordered_json the(const char* name) { return {{"$ref", std::string("#/components/
 ordered_json the_or_null(const char* name) { return nullable({{"allOf", ordered_json::array({the(name)})}}); }
 ordered_json list(ordered_json items) { return {{"type", "array"}, {"items", std::move(items)}}; }
 ordered_json by_name(ordered_json values) { return {{"type", "object"}, {"additionalProperties", std::move(values)}}; }
-ordered_json one_of(std::initializer_list<const char*> values) { return {{"type", "string"}, {"enum", values}}; }
+ordered_json one_of(std::vector<std::string_view> values) { return {{"type", "string"}, {"enum", std::move(values)}}; }
 
 /// An object with these members, all of which are there but for those of `optional`.
 ordered_json object(Members members, Members optional = {}) {
@@ -45,7 +49,7 @@ ordered_json object(Members members, Members optional = {}) {
           {"additionalProperties", false}};
 }
 
-ordered_json verdict() { return one_of({"faster", "tie", "baseline", "required"}); }
+ordered_json verdict() { return one_of({kVerdictNames.begin(), kVerdictNames.end()}); }
 ordered_json status() {
   return one_of({"ok", "unsupported", "compile_failed", "load_failed", "launch_failed", "out_of_memory", "wrong_result",
                  "implausible_time", "timed_out", "crashed", "device_lost", "cancelled"});
@@ -104,7 +108,7 @@ ordered_json decision() {
   return object({{"id", count()},          {"at_ms", count()},
                  {"run", count()},         {"problem", text()},
                  {"device", text()},       {"device_id", text()},
-                 {"winner", text()},       {"default", text()},
+                 {"winner", text()},       {"default", nullable(text())},
                  {"default_us", number()}, {"us", number()},
                  {"verdict", verdict()},   {"noisy", flag()},
                  {"incomplete", flag()},   {"openings", count()},

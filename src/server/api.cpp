@@ -29,8 +29,8 @@ const ApiParameter kLimit{"limit", "integer", "lines at most, 1 to 1000"};
 
 ordered_json time_or_null(int64_t at_ms) { return at_ms == 0 ? ordered_json() : ordered_json(at_ms); }
 
-/// A ratio or an end of its interval; 0: unknown.
-ordered_json ratio_or_null(double ratio) { return ratio > 0 ? ordered_json(ratio) : ordered_json(); }
+/// A ratio, an end of its interval or a time; 0: unknown.
+ordered_json known_or_null(double value) { return value > 0 ? ordered_json(value) : ordered_json(); }
 
 ordered_json result_json(const ResultRow& row) {
   return {{"id", row.stamp.id},
@@ -42,10 +42,10 @@ ordered_json result_json(const ResultRow& row) {
           {"verdict", name(row.verdict)},
           {"require", text(row.require)},
           {"us", row.us},
-          {"default_us", row.baseline_us},
-          {"speedup", ratio_or_null(row.ratio)},
-          {"low", ratio_or_null(row.low)},
-          {"high", ratio_or_null(row.high)},
+          {"default_us", known_or_null(row.default_us)},
+          {"speedup", known_or_null(row.ratio)},
+          {"low", known_or_null(row.low)},
+          {"high", known_or_null(row.high)},
           {"seconds", row.seconds},
           {"candidates", row.num_candidates},
           {"noisy", row.is_noisy},
@@ -109,7 +109,7 @@ std::span<const ApiRoute> Api::routes() {
        "Decided problems",
        {{"text", "string", "in the problem, the winner or the device"},
         {"device", "string", "a device's key"},
-        {"verdict", "string", "only these", false, {"faster", "tie", "baseline", "required"}},
+        {"verdict", "string", "only these", false, {kVerdictNames.begin(), kVerdictNames.end()}},
         {"run", "integer", "only those of a run"},
         {"sort", "string", "by what they are sorted", false, {"at", "ratio", "us", "seconds", "problem"}},
         {"order", "string", "the largest first, or last", false, {"desc", "asc"}},

@@ -28,8 +28,6 @@ SearchSpace with_choices_of(const SearchSpace& space, const Config& config) {
 
 }  // namespace
 
-bool is_of_library(const Candidate& candidate) noexcept { return candidate.version.find('+') != std::string::npos; }
-
 const Contender* find_contender(std::span<const Contender> contenders, std::string_view solver) {
   const auto found =
       std::find_if(contenders.begin(), contenders.end(), [&](const Contender& one) { return one.solver == solver; });
@@ -86,7 +84,10 @@ static std::optional<Candidate> first_untuned(const Problem& problem, std::span<
 
 bool comes_before(const FamilySpec& family, std::string_view solver, std::string_view other) {
   const auto& order = family.baselines;
-  const auto rank = [&](std::string_view id) { return std::find(order.begin(), order.end(), id) - order.begin(); };
+  const auto rank = [&](std::string_view id) {
+    const auto found = std::find(order.begin(), order.end(), id);
+    return found - order.begin() + (found == order.end() && id != family.fallback ? 1 : 0);
+  };
   return std::pair(rank(solver), solver) < std::pair(rank(other), other);
 }
 

@@ -46,14 +46,11 @@ std::optional<std::string> why_unreadable(const Candidate& candidate, std::strin
 /// The version that a solver's candidates carry: its backend's, which has the library's in it, else its own.
 std::string candidate_version(const Solver& solver, const Versions& versions);
 
-/// Whether a library computes the candidate: its version then has the library's (`1+2.6.3`), see candidate_version().
-bool is_of_library(const Candidate& candidate) noexcept;
-
 /// The contender of a solver, null when it is not among them.
 const Contender* find_contender(std::span<const Contender> contenders, std::string_view solver);
 
 /// Whether one solver comes before another where the first that supports a problem is taken: the baselines of the op's
-/// family in their order, then the others by id.
+/// family in their order, its fallback, then the others by id.
 bool comes_before(const FamilySpec& family, std::string_view solver, std::string_view other);
 
 /// Whether one solver comes before another as the baseline of a tuning: the family's stock, then as comes_before()

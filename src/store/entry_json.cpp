@@ -187,6 +187,7 @@ json to_json(const Decision& decision) {
                 {"dropped_bests", std::move(dropped_bests)}};
   write(value, "winner_us", decision.comparison);
   if (!decision.reason.empty()) value["reason"] = decision.reason;
+  if (decision.bandwidth_gbs > 0) value["bandwidth_gbs"] = decision.bandwidth_gbs;
   if (decision.deadlines != Deadlines{}) value["deadlines"] = json_of(decision.deadlines);
   if (decision.incumbent) value["incumbent"] = json_of(*decision.incumbent);
   if (decision.best_untuned) value["best_untuned"] = json_of(*decision.best_untuned);
@@ -309,6 +310,7 @@ Decision decision_from(const json& value) {
   decision.baseline_us = real_from(value.at("baseline_us"));
   decision.num_openings = value.value("num_openings", 0u);
   decision.pause_cut = value.value("pause_cut", false);
+  if (value.contains("bandwidth_gbs")) decision.bandwidth_gbs = real_from(value.at("bandwidth_gbs"));
   if (value.contains("timing")) decision.timing = timing_from(value.at("timing"));
   decision.launches = uint64_from(value.at("launches"));
   decision.device_id = device_id_from(value);

@@ -47,6 +47,13 @@ TEST_F(EntryJson, EntriesWithoutReportsOfCompilersAreThoseOfOlderVersions) {
   }
 }
 
+TEST_F(EntryJson, ADecisionKeepsTheBandwidthThatWasMeasured) {
+  Decision measured = decision("a=1");
+  EXPECT_EQ(nlohmann::json::parse(entry_to_json(measured)).count("bandwidth_gbs"), 0u) << "as of older versions";
+  measured.bandwidth_gbs = 12.5;
+  EXPECT_EQ(entry_from_json(entry_to_json(measured)), Entry(measured));
+}
+
 TEST_F(EntryJson, FinalistsWithoutANumberAreThoseOfOlderVersions) {
   Decision numbered = decision("a=1");
   const std::string without = entry_to_json(numbered);

@@ -306,6 +306,7 @@ std::shared_ptr<const JournalFile> JournalFile::find(const fs::path& file) {
 }
 
 std::shared_ptr<const JournalFile> JournalFile::claim(const fs::path& file) {
+  check_not_planted(file.parent_path());
   constexpr int kTries = 100;
   const Lock lock(open_journals().mutex);
   remove_stale_temporaries_beside(file);

@@ -41,10 +41,11 @@ std::optional<Candidate> load(CheckedRow& row, Executor& executor, const Tick& t
   return std::move(kernel.candidate);
 }
 
-Candidate default_of(const Problem& problem, Executor& executor, const Tick& tick) {
-  if (auto found = baseline_candidate(problem, contenders(executor, problem, {}, tick, std::vector<Candidate>{})))
-    return *std::move(found);
-  fail(ErrorCode::unavailable, "no available solver has a default for the problem: '{}'", problem.key());
+/// Nothing if no library serves the problem.
+std::optional<Candidate> default_of(const Problem& problem, Executor& executor, const Tick& tick) {
+  auto found = baseline_candidate(problem, contenders(executor, problem, {}, tick, std::vector<Candidate>{}));
+  if (found && !gives_default(op_of(problem).family(), *found)) found.reset();
+  return found;
 }
 
 void run(CheckedRow& row, const Candidate& candidate, Executor& executor, Kernels* kernels,
@@ -54,8 +55,9 @@ void run(CheckedRow& row, const Candidate& candidate, Executor& executor, Kernel
   how.protocol.cache = options.inputs;
   how.protocol.procedure = "check/1";
   how.protocol.require = row.require;
-  std::vector<Candidate> both = {default_of(row.problem, executor, options.tick), candidate};
-  if (both[0] == candidate || options.verify_only) both.erase(both.begin());
+  std::vector<Candidate> both = {candidate};
+  const auto usual = options.verify_only ? std::nullopt : default_of(row.problem, executor, options.tick);
+  if (usual && *usual != candidate) both.insert(both.begin(), *usual);
   how.first_is_opponent = both.size() > 1;
   // A slow row is timed again before it is called slower.
   for (int attempt = 0; attempt < 2; ++attempt) {
@@ -68,11 +70,11 @@ void run(CheckedRow& row, const Candidate& candidate, Executor& executor, Kernel
       return;
     }
     if (!mine.outcome.measurement) return;
-    row.comparison = mine.comparison;
-    row.reason.clear();
+    row.comparison = usual ? mine.comparison : without_ratio(mine.comparison);
+    row.reason = usual ? "" : "no library serves the shape, so there is no default";
     if (const Outcome& of_default = timed.front().outcome; !of_default.ok())
       row.reason = fmt::format("the default is not compared, {}: {}", name(of_default.status), of_default.detail);
-    if (row.reason.empty() && both.size() > 1 && row.comparison.ratio == 0) {
+    if (both.size() > 1 && row.reason.empty() && row.comparison.ratio == 0) {
       row.status = CheckStatus::unknown;
       row.reason = "other work disturbed its samples or the default's in every round, check it again";
     }

@@ -23,6 +23,7 @@ struct Timed {
   Slot slot;
   uint32_t batch;
   Timing timing;
+  double bandwidth_gbs;
   std::vector<Sample> samples;
 };
 
@@ -55,6 +56,7 @@ void fill_measurement(Timed& timed) {
   Measurement measurement;
   measurement.samples = timed.samples;
   measurement.timing = timed.timing;
+  measurement.bandwidth_gbs = timed.bandwidth_gbs;
   measurement.median_us = median(us);
   measurement.spread_us = scaled_mad(us);
   size_t clean = 0;
@@ -208,7 +210,8 @@ std::vector<TimedCandidate> time_interleaved(Executor& executor, const Problem& 
                             .output = {}}},
                           options.tick);
     results[i].outcome = std::move(admitted.verified);
-    if (results[i].outcome.ok()) alive.push_back({&results[i], slot, admitted.batch, admitted.timing, {}});
+    if (results[i].outcome.ok())
+      alive.push_back({&results[i], slot, admitted.batch, admitted.timing, admitted.bandwidth_gbs, {}});
   }
   if (options.protocol.require != Requirement::none && !alive.empty())
     compare_processes(executor, alive, limits, options.tick);

@@ -171,6 +171,7 @@ EntrantFacts* ProblemRun::admit_built(const Candidate& candidate, Kernels::Build
                        admitted.rotation_bytes,
                        known && known->screened && !known->dropped,
                        admitted.states,
+                       admitted.bandwidth_gbs,
                        std::move(binaries),
                        std::move(metadata),
                        trial.prepare_s};

@@ -37,6 +37,7 @@ Measurement ProblemRun::screened(const EntrantFacts& entrant) {
   Measurement measurement = contest_.measurement(entrant.slot);
   measurement.workspace_bytes = entrant.workspace_bytes;
   measurement.rotation_bytes = entrant.rotation_bytes;
+  measurement.bandwidth_gbs = entrant.bandwidth_gbs;
   measurement.timing = entrant.timing;
   race_times_.add(entrant.candidate, measurement.median_us, entrant.workspace_bytes);
   return measurement;
@@ -128,6 +129,7 @@ void ProblemRun::decide() {
     evidence.measurement->epoch = sampler_.epoch();
     evidence.measurement->workspace_bytes = entrant.workspace_bytes;
     evidence.measurement->rotation_bytes = entrant.rotation_bytes;
+    evidence.measurement->bandwidth_gbs = entrant.bandwidth_gbs;
     journal.emplace_back(record_of(entrant, Stage::final, std::move(evidence)));
   }
   result_.decision = decision_of(outcome);

@@ -365,8 +365,6 @@ class BadInput(CiRun):
         for name in ("gemm_x", "gemm_a16w16; rm -rf /", "$(touch x)", "'gemm_a16w16'", "gemm_a16w16,gemm_y"):
             self.refuses("--shapes", name, says=("unknown name in --shapes, this build tunes", "gemm_a16w16"))
         self.refuses("--shapes", "gemm_a16w16\n", says="control character")
-        self.refuses("--shapes", "gemm_a8w8", says="cannot tune")
-        self.refuses("--shapes", "ck_gemm_a8w8, ck_gemm_a8w8_blockscale", says="cannot tune")
 
     def test_a_named_family_that_cannot_be_tuned_is_skipped_and_the_exit_status_shows_it(self):
         self.shapes("1,40,40")
@@ -378,6 +376,17 @@ class BadInput(CiRun):
         self.assertEqual([(one["family"], one["done"]) for one in answer["families"]],
                          [("gemm_a16w16", True), ("gemm_a8w8", False), ("gemm_a8w8_blockscale", False)])
         self.assertEqual((answer["ending"], len(self.rows("configs/" + TUNED))), ("done", 1))
+
+    def test_a_list_of_such_families_alone_has_a_report_with_a_line_for_each(self):
+        self.shapes("1,40,40")
+        names = ("ck_gemm_a8w8", "ck_gemm_a8w8_blockscale", "ck_gemm_a8w8_blockscale_bpreshuffle", "ck_gemm_a8w8_bpreshuffle")
+        result = self.ci("--shapes", ", ".join(names), status=1)
+        for family in (name.removeprefix("ck_") for name in names):
+            self.assertIn(f"{family}: skipped: this build reads the tables of {family} but cannot tune them", result.stderr)
+            self.assertIn(f"this build reads the tables of {family} ", self.read("ci-results/report.md"))
+        answer = self.results()
+        self.assertEqual(([one["done"] for one in answer["families"]], answer["ending"]), ([False] * 4, "done"))
+        self.assertFalse((self.work / "configs" / TUNED).exists())
 
     def test_arguments_are_refused_before_anything_runs(self):
         self.shapes("1,40,40")

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """One shape from end to end on the processor this runs on. No time is asserted: the machine may be busy."""
+import json
+
 import story
 
 PROBLEM = "gemm_a16w16 m=16 n=64 k=64 dtype=fp32"
@@ -29,6 +31,26 @@ class TheProcessor(story.Story):
         with self.untouched("bf16_tuned_gemm.csv"):
             self.assertIn("tuned before", self.attune(*tune).stdout)
         self.assertEqual(len(self.journal()), entries)
+
+    def test_a_shape_that_no_library_serves_has_no_default_and_no_gain(self):
+        self.put("bf16_untuned_gemm.csv", "M,N,K,bias,dtype,outdtype,out_scale\n4,32,16,False,fp32,fp32,1\n")
+        tune = ("tune", "-i", "bf16_untuned_gemm.csv", "-o", "t.csv", "--quiet-wait", "0", "--max-trials", "4")
+        result = self.attune(*tune)
+        self.assertIn("note: no library serves fp32 on cpu:0", result.stderr)
+        self.assertIn("1 without a default, which no mean includes", result.stdout)
+        self.assertNotIn("×  ", result.stdout.split("errRatio")[1].split("default:")[0])
+        decision = self.attune(*tune, "--all", "--json").json["results"][0]["decision"]
+        self.assertEqual(decision["verdict"], "no_default")
+        self.assertEqual([decision[name] for name in ("default", "default_us", "speedup", "interval")], [None] * 4)
+        self.assertTrue(decision["winner"].startswith("portable.gemm@"), decision["winner"])
+        row, = self.attune("check", "t.csv", "--quiet-wait", "0", "--json", status=None).json
+        self.assertIn("no library serves the shape", row["reason"])
+        self.assertIsNone(row["speedup"])
+        shape, = self.attune("bench", "-i", "t.csv", "--iters", "3", "--quiet-wait", "0", "--json").json["shapes"]
+        self.assertIsNone(shape["default"])
+        self.attune("report", "-o", "r.json")
+        reported = json.loads(self.read("r.json"))["decisions"][0]
+        self.assertEqual((reported["verdict"], reported["default"], reported["speedup"]), ("no_default", "", 0))
 
     def test_every_available_solver_has_a_default_that_computes_it(self):
         solvers = [e["id"] for e in self.attune("list", "solvers", "--json").json if e["available"] and e["id"] not in ("fake.gemm", "cublas.gemm", "cublaslt.gemm", "jit_cuda.gemm", "torch.gemm")]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The run time's tables: listed in the order in which they win, merged, and what they leave uncovered."""
 import os
+import unittest
 
 import story
 
@@ -27,6 +28,31 @@ class Tables(story.Story):
 
     def table(self, name, *rows, header=HEADER):
         self.put(name, "\n".join((header, *rows, "")))
+
+
+@unittest.skipIf(story.HAS_ADDRESS_SANITIZER, "AddressSanitizer needs several times the memory")
+class Large(Tables):
+    """Tables of many rows are read one row at a time."""
+
+    NUM_ROWS, MOST_KIB = 40_000, 110 << 10
+
+    def setUp(self):
+        super().setUp()
+        for name, added_us in (("a.csv", 0), ("b.csv", 1)):
+            self.table(name, *(self.row(f"{i % 500 + 1},{8 * (i // 500 + 1)},48", 100 + i % 97 + added_us) for i in range(self.NUM_ROWS)))
+
+    def test_of_two_that_differ_in_each_row_the_difference_takes_little_memory(self):
+        for how in ((), ("--json",)):
+            result = self.attune("diff", "a.csv", "b.csv", *how)
+            self.assertLess(result.max_rss_kib, self.MOST_KIB, how)
+            changed = len(result.json["changed"]) if how else result.stdout.count("\n~ ") + result.stdout.startswith("~ ")
+            self.assertEqual(changed, self.NUM_ROWS)
+        self.assertIn(f", {self.NUM_ROWS} the same", self.attune("diff", "a.csv", "a.csv").stdout)
+
+    def test_to_check_one_takes_little_memory(self):
+        result = self.attune("ci", "validate", "a.csv", "--op", OP, "--top", "1", status=None)
+        self.assertIn(f"{self.NUM_ROWS} rows in 1 table", result.stdout)
+        self.assertLess(result.max_rss_kib, self.MOST_KIB)
 
 
 class Listed(Tables):

@@ -152,6 +152,16 @@ class ShapesOfACsv(story.Story):
         self.assertIn("bare M, N, K are read as gemm_a16w16", result.stderr)
         self.assertEqual(self.rows("t.csv")[0]["dtype"], "torch.bfloat16")
 
+    def test_sizes_without_a_type_have_the_type_that_the_help_states(self):
+        self.put("sizes.yaml", "- {M: 1, N: 8, K: 8}\n")
+        text = " ".join(self.attune("tune", "--help").stdout.split())
+        self.assertIn("Type of x and the weights; one of bf16, fp16, fp32; default: fp16 for -m, -n, -k and for sizes in "
+                      "YAML, else bf16", text)
+        self.tune("-m", "1", "-n", "8", "-k", "8", "-o", "t.csv")
+        self.tune("--gemm_size_file", "sizes.yaml", "-o", "y.csv")
+        for table in ("t.csv", "y.csv"):
+            self.assertEqual(self.rows(table)[0]["dtype"], "torch.float16", table)
+
     def test_the_command_lines_type_wins_over_the_files(self):
         self.put("shapes.csv", SHAPES)
         self.tune("-i", "shapes.csv", "-o", "t.csv", "--dtype", "fp16", "--outdtype", "fp32")

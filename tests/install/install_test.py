@@ -221,7 +221,7 @@ class AnInstalledTree(story.Story):
 
     def test_a_wrong_variable_costs_a_line_and_not_the_program(self):
         for variable, value in (("ATTUNE_BUILD", "perhaps"), ("ATTUNE_DEVICE", "cpu:99"), ("ATTUNE_TUNE_GEMM", "yes"),
-                                ("ATTUNE_LOG_TUNED_CONFIG", "2"), ("ATTUNE_MAX_PLAN_BYTES", "64 MB")):
+                                ("ATTUNE_LOG_TUNED_CONFIG", "2"), ("ATTUNE_MAX_PLAN_BYTES", "64 MB"), ("ATTUNE_GRAPH_WAIT_S", "-1")):
             _, err = self.start_installed(self.linear, **{variable: value})
             lines = [line for line in err.splitlines() if variable in line and "they are not captured" not in line]
             self.assertEqual(len(lines), 1, err)

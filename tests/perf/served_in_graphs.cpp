@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What an application gets from Dispatcher::run(), with a table and without one, on a device with streams, and what a
 // hit costs. tests/perf/served_in_graphs compares it with what the tuner states.
-//   attune_served_in_graphs TABLE [DEVICE [ROUNDS]]
+//   attune_served_in_graphs TABLE [DEVICE [ROUNDS [WAIT_S]]]
 // Each row of gemm_a16w16 is called as a model's graph does: a batch of calls of the shape on weights that are cold and
 // activations that are warm is captured and timed by marks inside the graph. In each round this is done once by a
 // dispatcher with the table and once by one without, in random order: products that keep a GPU busy lower its clock, so
@@ -11,16 +11,25 @@
 // without a wait, in turns.
 // Prints a line of CSV for each row: us stated and served, their ratio, us of a call through the dispatcher, of its
 // plan's and their difference, us and name of the default, and the us of each round of both, separated by spaces.
+// With WAIT_S it shows what a server gets that calls each shape once and then captures it, with the kernels that the
+// cache has at its start, and compilers beside it: a graph of each row is captured once, the graphs are replayed in
+// rounds, and a line states us stated and served, their ratio, seconds that the capture took and the number of launches
+// that kept a default kernel. WAIT_S is DispatcherOptions::graph_wait.
 // The virtual time of fake:0 shows nothing here: the dispatcher opens one of its own.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <functional>
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "attune/dispatcher.h"
@@ -92,6 +101,22 @@ class ServedRow {
     stream_ = device.open_stream();
   }
 
+  /// Calls the row once.
+  void call_once() {
+    if (run(kRow).row == 0) fail(ErrorCode::unavailable, "the row does not serve its own shape");
+  }
+  /// Captures a graph of the row's calls.
+  void capture_row(double stated_us) {
+    num_captured_ = batch_of(stated_us);
+    capture(kRow, num_captured_);
+  }
+  /// Replays that graph; the time of a call.
+  double replay_us() {
+    graphs_[kRow]->launch();
+    stream_->synchronize();
+    return stream_->elapsed_us(0, 1) / static_cast<double>(num_captured_);
+  }
+
   Served measure(double stated_us, int rounds) {
     run(kDefault);
     const Hit hit = run(kRow);
@@ -108,8 +133,7 @@ class ServedRow {
       }));
     }
     served.call_us = median(call), served.plan_us = median(plan);
-    const auto batch =
-        static_cast<size_t>(std::clamp(std::ceil(kBatchUs / stated_us), 1.0, static_cast<double>(kMaxBatch)));
+    const size_t batch = batch_of(stated_us);
     for (int i = 0; i < rounds; ++i) {
       std::vector<Side> order{kRow, kDefault};
       random_.shuffle(order);
@@ -119,6 +143,21 @@ class ServedRow {
   }
 
  private:
+  static size_t batch_of(double stated_us) {
+    return static_cast<size_t>(std::clamp(std::ceil(kBatchUs / stated_us), 1.0, static_cast<double>(kMaxBatch)));
+  }
+  void enqueue_batch(Side side, size_t batch) {
+    stream_->record(0);
+    for (size_t i = 0; i < batch; ++i) run(side);
+    stream_->record(1);
+  }
+  void capture(Side side, size_t batch) {
+    stream_->begin_capture();
+    enqueue_batch(side, batch);
+    graphs_[side] = stream_->end_capture(std::move(graphs_[side]));
+    if (graphs_[side] == nullptr) fail(ErrorCode::unavailable, "its kernel cannot be captured");
+  }
+
   Hit run(Side side) { return dispatchers_[side]->run(keys_[side], rotation_->next(), stream_->native()); }
 
   /// What serves the problem without a row.
@@ -131,13 +170,10 @@ class ServedRow {
   }
 
   double turn_us(Side side, size_t batch) {
-    if (has_graphs_) stream_->begin_capture();
-    stream_->record(0);
-    for (size_t i = 0; i < batch; ++i) run(side);
-    stream_->record(1);
-    if (has_graphs_) {
-      graphs_[side] = stream_->end_capture(std::move(graphs_[side]));
-      if (graphs_[side] == nullptr) fail(ErrorCode::unavailable, "its kernel cannot be captured");
+    if (!has_graphs_) {
+      enqueue_batch(side, batch);
+    } else {
+      capture(side, batch);
       if (batch > 1) {
         const size_t num_untimed = std::clamp<size_t>(batch / 8, 1, 16);
         for (size_t i = 0; i < num_untimed; ++i) run(side);
@@ -166,6 +202,7 @@ class ServedRow {
   std::unique_ptr<Rotation> rotation_;
   std::unique_ptr<Stream> stream_;
   std::array<std::unique_ptr<Graph>, 2> graphs_;
+  size_t num_captured_ = 0;  ///< Calls in the graph of capture_row().
 };
 
 std::string line(const Problem& problem, double stated_us, const Served& served) {
@@ -176,35 +213,102 @@ std::string line(const Problem& problem, double stated_us, const Served& served)
                      fmt::join(served.us[kDefault], " "));
 }
 
-int serve(const std::string& table, const std::string& id, int rounds) {
+/// The rows of a table and the times that they state.
+struct TableRows {
+  explicit TableRows(const std::string& table)
+      : document(CsvDocument::read(table)), cells(document, family, Strictness::shape) {}
+  double stated_us(size_t row) const {
+    const auto us = parse_double(document.cell(row, document.require_column("us")));
+    if (!us || *us <= 0) fail(ErrorCode::invalid_input, "it states no time");
+    return *us;
+  }
   const FamilySpec& family = *find_family("gemm_a16w16");
-  const CsvDocument document = CsvDocument::read(table);
-  const KeyCells cells(document, family, Strictness::shape);
+  const CsvDocument document;
+  const KeyCells cells;
+};
+
+/// Does something with each row, and says what fails. Returns whether nothing did.
+bool visit(const TableRows& table, const std::function<void(size_t)>& act) {
+  bool is_good = true;
+  for (size_t row = 0; row < table.document.num_rows(); ++row) {
+    try {
+      act(row);
+    } catch (const Error& error) {
+      is_good = false;
+      std::fprintf(stderr, "%s: %s\n", table.document.where(row).c_str(), error.what());
+    }
+  }
+  return is_good;
+}
+
+int serve(const std::string& file, const std::string& id, int rounds) {
+  const TableRows table(file);
   const auto device = open_device(id);
   DispatcherOptions options{.device = id, .compile_mode = CompileMode::blocking};
-  options.tables[std::string(family.op)] = {table};
+  options.tables[std::string(table.family.op)] = {file};
   Dispatcher tuned(options);
-  options.tables[std::string(family.op)].clear();  // Not those of the environment either.
+  options.tables[std::string(table.family.op)].clear();  // Not those of the environment either.
   Dispatcher untuned(options);
   std::puts(
       "problem,stated_us,served_us,served_of_stated,call_us,plan_us,hit_us,default_us,default,rounds_us,default_rounds_"
       "us");
-  const size_t us_column = document.require_column("us");
-  int num_failed = 0;
-  for (size_t row = 0; row < document.num_rows(); ++row) {
-    const Problem problem = cells.problem(row);
-    const auto stated_us = parse_double(document.cell(row, us_column));
-    try {
-      if (!stated_us || *stated_us <= 0) fail(ErrorCode::invalid_input, "it states no time");
-      const Served served = ServedRow(*device, {&tuned, &untuned}, problem).measure(*stated_us, rounds);
-      std::puts(line(problem, *stated_us, served).c_str());
-      std::fflush(stdout);
-    } catch (const Error& error) {
-      ++num_failed;
-      std::fprintf(stderr, "%s: %s\n", problem.key().c_str(), error.what());
-    }
-  }
-  return num_failed == 0 ? 0 : 1;
+  const bool is_good = visit(table, [&](size_t row) {
+    const Problem problem = table.cells.problem(row);
+    const double stated_us = table.stated_us(row);
+    const Served served = ServedRow(*device, {&tuned, &untuned}, problem).measure(stated_us, rounds);
+    std::puts(line(problem, stated_us, served).c_str());
+    std::fflush(stdout);
+  });
+  return is_good ? 0 : 1;
+}
+
+/// See the top: one call of each row, then a graph of each.
+int capture_first(const std::string& file, const std::string& id, int rounds, double wait_s) {
+  struct FirstGraph {
+    std::unique_ptr<ServedRow> served;
+    double capture_s = 0;
+    uint64_t num_stand_ins = 0;
+    std::vector<double> us{};
+  };
+  const TableRows table(file);
+  const auto device = open_device(id);
+  DispatcherOptions options{.device = id, .graph_wait = std::chrono::milliseconds(std::llround(1000 * wait_s))};
+  options.tables[std::string(table.family.op)] = {file};
+  Dispatcher dispatcher(options);
+  std::map<size_t, FirstGraph> graphs;
+  bool is_good = visit(table, [&](size_t row) {
+    graphs[row].served =
+        std::make_unique<ServedRow>(*device, std::array{&dispatcher, &dispatcher}, table.cells.problem(row));
+  });
+  is_good = visit(table, [&](size_t row) { graphs.at(row).served->call_once(); }) && is_good;
+  is_good = visit(table,
+                  [&](size_t row) {
+                    FirstGraph& own = graphs.at(row);
+                    const uint64_t before = dispatcher.counts().captured_stand_ins;
+                    const double began_s = steady_clock().now_s();
+                    own.served->capture_row(table.stated_us(row));
+                    own.capture_s = steady_clock().now_s() - began_s;
+                    own.num_stand_ins = dispatcher.counts().captured_stand_ins - before;
+                  }) &&
+            is_good;
+  if (!is_good) return 1;
+  // Between two replays of a graph those of all others fill the caches.
+  for (int i = 0; i < rounds; ++i)
+    is_good = visit(table,
+                    [&](size_t row) {
+                      FirstGraph& own = graphs.at(row);
+                      own.us.push_back(own.served->replay_us());
+                    }) &&
+              is_good;
+  std::puts("problem,stated_us,served_us,served_of_stated,capture_s,stand_ins");
+  visit(table, [&](size_t row) {
+    const FirstGraph& own = graphs.at(row);
+    const double us = median(own.us), stated_us = table.stated_us(row);
+    std::puts(fmt::format("{},{:.3f},{:.3f},{:.4f},{:.4f},{}", table.cells.problem(row).key(), stated_us, us,
+                          us / stated_us, own.capture_s, own.num_stand_ins)
+                  .c_str());
+  });
+  return is_good ? 0 : 1;
 }
 
 }  // namespace
@@ -212,11 +316,14 @@ int serve(const std::string& table, const std::string& id, int rounds) {
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::fputs("usage: attune_served_in_graphs TABLE [DEVICE [ROUNDS]]\n", stderr);
+    std::fputs("usage: attune_served_in_graphs TABLE [DEVICE [ROUNDS [WAIT_S]]]\n", stderr);
     return 2;
   }
   try {
-    return attune::serve(argv[1], argc > 2 ? argv[2] : "cuda:0", argc > 3 ? std::max(1, std::atoi(argv[3])) : 15);
+    const std::string device = argc > 2 ? argv[2] : "cuda:0";
+    const int rounds = argc > 3 ? std::max(1, std::atoi(argv[3])) : 15;
+    return argc > 4 ? attune::capture_first(argv[1], device, rounds, std::max(0.0, std::atof(argv[4])))
+                    : attune::serve(argv[1], device, rounds);
   } catch (const attune::Error& error) {
     std::fprintf(stderr, "attune_served_in_graphs: %s\n", error.what());
     return 2;

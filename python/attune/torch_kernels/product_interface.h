@@ -21,7 +21,7 @@ enum class Reason : int32_t {
   context,     ///< Autocast, tracing, a subclass, a transform, or a parallel region of PyTorch.
   settings,    ///< PyTorch's settings ask for other arithmetic than rows have, or several devices are named.
   no_row,      ///< No row serves it. It is captured, for tuning.
-  not_ready,   ///< The row's kernel is not compiled, or its plan is not made yet inside a capture.
+  not_ready,   ///< The row's kernel is not compiled.
   stock_row,   ///< The row names PyTorch's own operator: nothing was faster when the shape was tuned.
   count
 };

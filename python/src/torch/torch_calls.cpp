@@ -103,6 +103,7 @@ void add_torch_calls(nb::module_& module) {
   module.attr("product_types") = product_types();
   module.def("count_product", &count_product, "reason"_a);
   module.def("product_counts", &all_counts);
+  module.def("captured_stand_ins", &captured_stand_ins, "Calls in captured graphs that kept PyTorch's kernel.");
   module.def("product_functions", [] { return reinterpret_cast<uintptr_t>(&product_functions()); });
 }
 

@@ -10,9 +10,9 @@ namespace attune::python {
 
 /// The one place that decides which of PyTorch's products Attune takes, whichever way they arrive: through PyTorch's
 /// dispatcher (torch_kernels.cpp) or a function replaced in Python. Returns Reason::routed and fills in `prepared`, or
-/// why PyTorch computes the call. Counts nothing. Makes the row's plan where that is missing, unless the stream is
-/// being captured; otherwise no lock. On the host the call's threads become the limit of its dispatcher. Throws like
-/// Dispatcher::global() and require_row().
+/// why PyTorch computes the call. Counts nothing. Makes the row's plan where that is missing, and waits for its kernel
+/// while the stream is captured; otherwise no lock. On the host the call's threads become the limit of its dispatcher.
+/// Throws like Dispatcher::global() and require_row().
 Reason examine(const ProductCall& call, PreparedProduct& prepared);
 
 /// Runs a prepared product; on a GPU it enqueues the work on the call's stream. Returns routed or untuned, or why

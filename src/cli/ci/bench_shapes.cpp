@@ -31,9 +31,11 @@ std::string line_of(const ShapeTimes& times) {
   std::string line = short_shape(times.shape.problem) + ": ";
   if (!times.ok()) return line + times.reason;
   line += fmt::format("{:.2f} µs", times.served->comparison.us);
-  if (times.kernel.row.empty()) return line + ", no row, the default";
+  const std::string no_default = "no library serves it, so there is no default";
+  if (times.kernel.row.empty()) return line + ", no row, " + (times.untuned ? "the default" : no_default);
   line += fmt::format(" ({}, {}", name(times.kernel.match), times.kernel.row);
   if (times.kernel.stated_us) line += fmt::format(" states {:.2f} µs", *times.kernel.stated_us);
+  if (!times.untuned) return line + "), " + no_default;
   return line + fmt::format("), default {:.2f} µs, speed against it {}", times.untuned->comparison.us,
                             ratio_text(times.served->comparison));
 }

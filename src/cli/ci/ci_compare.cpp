@@ -33,7 +33,7 @@ namespace attune {
 namespace {
 
 using nlohmann::ordered_json;
-using VerdictCounts = std::array<size_t, 5>;
+using VerdictCounts = std::array<size_t, kNumChanges>;
 
 struct CompareOptions {
   std::string before, after, shapes, op;
@@ -172,6 +172,7 @@ void add_ci_compare_flags(CLI::App& command, std::function<int()>& chosen) {
       "  slower, faster   both attempts and the interval lie beyond --max-regression, or above a gain of 0.5 %\n"
       "  same             the kernel is the same, or the interval lies within ± --max-regression\n"
       "  ambiguous        the samples do not say\n"
+      "  no_default       neither a row nor a library served it before, so there is nothing to compare with\n"
       "  failed           a kernel could not be measured\n"
       "The exit status is 1 if a shape is slower, or if every shape failed.");
   command.callback([options, &chosen] { chosen = [options] { return run_compare(*options); }; });

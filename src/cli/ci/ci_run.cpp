@@ -71,12 +71,12 @@ std::vector<FamilyRun> family_runs(const CiRunOptions& options, const std::files
     runs.push_back(std::move(run));
   }
   choose_shapes(options, config_dir, runs);
+  print_notes(chosen.notices);
+  for (const SkippedFamily& one : chosen.skipped)
+    runs.push_back({.family = one.family, .tune = {.journal = options.journal}, .reason_skipped = one.reason});
   const std::filesystem::path journal = journal_file(runs.front().tune.journal);
   // A journal that is not there yet is not made before all is known to be right.
   if (std::filesystem::exists(std::filesystem::symlink_status(journal))) static_cast<void>(open_sql_journal(journal));
-  print_notes(chosen.notices);
-  for (const SkippedFamily& one : chosen.skipped)
-    runs.push_back({.family = one.family, .tune = {}, .reason_skipped = one.reason});
   return runs;
 }
 

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "cli/flags/arguments.h"
 #include "cli/flags/value_checks.h"
+#include "formats/tune_gemm/tune_gemm.h"
 #include "ops/op.h"
 
 namespace attune {
@@ -36,6 +37,9 @@ std::string help_of(const AttributeSpec& attribute, const Op& op) {
     help += "; one of " + join({attribute.allowed.begin(), attribute.allowed.end()}, ", ");
   if (attribute.default_value.starts_with('='))
     help += fmt::format("; default: that of --{}", attribute.default_value.substr(1));
+  else if (attribute.name == "dtype")
+    help += fmt::format("; default: {} for -m, -n, -k and for sizes in YAML, else {}",
+                        name(TuneGemmOptions::kDefaultType), attribute.default_value);
   else if (!attribute.default_value.empty())
     help += fmt::format("; default: {}", attribute.default_value);
   if (op.name() != default_family().op) help += fmt::format(" ({})", op.name());

@@ -2,7 +2,6 @@
 #include "device/host/thread_watch.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -164,14 +163,9 @@ Disturbance ThreadWatch::end_watch() {
   return {elapsed > 0 ? static_cast<double>(longest_ns) / elapsed : 0};
 }
 
-std::optional<int> ThreadWatch::core_of(pid_t thread) const {
-  cpu_set_t mask;
-  CPU_ZERO(&mask);
-  if (sched_getaffinity(thread, sizeof mask, &mask) != 0 || CPU_COUNT(&mask) != 1) return std::nullopt;
-  for (int core = 0; core < CPU_SETSIZE; ++core) {
-    if (CPU_ISSET(static_cast<size_t>(core), &mask)) return core;
-  }
-  return std::nullopt;
+std::optional<int> ThreadWatch::core_of(pid_t thread, ReadAffinity read) const {
+  const std::vector<int> cores = cores_of_thread(thread, read);
+  return cores.size() == 1 ? std::optional(cores.front()) : std::nullopt;
 }
 
 /// Updates the list of threads: one getdents call unless threads were created or ended.
@@ -246,11 +240,8 @@ void ThreadWatch::assign(Thread& thread, const std::string& pool) {
 }
 
 void ThreadWatch::pin(pid_t thread, std::span<const int> cores) const {
-  cpu_set_t mask;
-  CPU_ZERO(&mask);
-  for (const int core : cores) CPU_SET(static_cast<size_t>(core), &mask);
   // A refusal (a sandbox, a reduced cpuset) costs precision, not correctness: samples become dirty.
-  sched_setaffinity(thread, sizeof mask, &mask);
+  static_cast<void>(bind_thread(thread, cores));
 }
 
 }  // namespace attune

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/machine.h"
 #include "device/device.h"
 
 namespace attune {
@@ -43,8 +44,8 @@ class ThreadWatch final : public DeviceThreads {
   /// Largest run-queue delay of the caller and the pool's threads since begin_watch() / time since begin_watch().
   Disturbance end_watch() override;
 
-  /// Core that a thread is pinned to; empty if it is not pinned. For tests.
-  std::optional<int> core_of(pid_t thread) const;
+  /// Core that a thread is pinned to; empty if it is not pinned. `read` stands for the kernel. For tests.
+  std::optional<int> core_of(pid_t thread, ReadAffinity read = ::sched_getaffinity) const;
 
  private:
   struct Thread;

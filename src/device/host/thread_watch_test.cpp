@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <semaphore>
 #include <string>
@@ -77,6 +79,22 @@ TEST(ThreadWatch, PinsTheCallerToTheFirstCoreAndAPoolsThreadsToTheNext) {
   EXPECT_EQ(watch.core_of(caller()), cores[0]);
   EXPECT_EQ(watch.core_of(first.id()), cores[1 % cores.size()]);
   EXPECT_EQ(watch.core_of(second.id()), cores[2 % cores.size()]);
+}
+
+/// A kernel for 4,096 processors, of which a thread may use number 3000.
+int large_machine(pid_t, size_t bytes, cpu_set_t* mask) {
+  if (bytes < 4096 / 8) {
+    errno = EINVAL;
+    return -1;
+  }
+  std::memset(mask, 0, bytes);
+  reinterpret_cast<unsigned long*>(mask)[3000 / 64] = 1UL << (3000 % 64);
+  return 0;
+}
+
+TEST(ThreadWatch, KnowsTheCoreOfAThreadOnAMachineOfMoreThan1024) {
+  const ThreadWatch watch({0});
+  EXPECT_EQ(watch.core_of(caller(), large_machine), 3000);
 }
 
 TEST(ThreadWatch, AThreadStartedBeforeBelongsToThePoolItFirstWorksFor) {

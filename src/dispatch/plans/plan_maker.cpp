@@ -162,6 +162,40 @@ std::optional<Binary> PlanMaker::cached(const CompileTask& task) const {
   return binary;
 }
 
+std::set<std::string> PlanMaker::missing_kernels(const Problem& problem, std::string_view candidate,
+                                                 const std::set<std::string>& begun) {
+  std::set<std::string> missing;
+  try {
+    const Candidate parsed = Candidate::parse(candidate);
+    const Solver* solver = solvers_.find(parsed.solver);
+    if (!cache_ || solver == nullptr || !solver->supports(problem, device()).yes) return missing;
+    for (const CompileTask& task : tasks_of(problem, *solver, parsed.config)) {
+      const std::string recipe = task.recipe();
+      if (begun.contains(recipe) || !cache_->find(task.arch, recipe, {})) missing.insert(recipe);
+    }
+    if (missing.empty()) return missing;
+    // Rows of another version do not serve here.
+    const OpenBackend& library = opened(*solver);
+    if (!library.backend || candidate_version(*solver, library.backend->versions()) != parsed.version) missing.clear();
+  } catch (const std::exception&) {
+    missing.clear();  // The row does not serve, which is said when it is called.
+  }
+  return missing;
+}
+
+/// All tasks of a candidate. Throws like all_compile_tasks().
+std::vector<CompileTask> PlanMaker::tasks_of(const Problem& problem, const Solver& solver, const Config& config) {
+  Contender whole;
+  whole.solver = solver.id();
+  whole.parts = solver.parts(problem, device());
+  if (!whole.parts.empty()) {
+    const OpenBackend& library = opened(solver);
+    if (!library.backend) fail(ErrorCode::unavailable, "{}", library.unavailable);
+    whole.space = space_of(*library.backend, problem);
+  }
+  return all_compile_tasks(solvers_, whole, problem, config, device());
+}
+
 /// Why a kernel is not to be compiled; nothing if it is.
 std::optional<std::string> PlanMaker::why_failed(const std::string& recipe) const {
   // What failed here alone is not yet a failure of all: its row keeps its stand-in until they agree on that.
@@ -173,16 +207,13 @@ std::optional<std::string> PlanMaker::why_failed(const std::string& recipe) cons
 
 PlanMaker::PlanResult PlanMaker::prepare(const Problem& problem, const Solver& solver, const Config& config) {
   PlanResult made;
-  Contender whole;
-  whole.solver = solver.id();
-  whole.parts = solver.parts(problem, device());
-  if (!whole.parts.empty()) whole.space = space_of(*opened(solver).backend, problem);
   std::vector<Binary> binaries;
-  for (CompileTask& task : all_compile_tasks(solvers_, whole, problem, config, device())) {
+  for (CompileTask& task : tasks_of(problem, solver, config)) {
     auto binary = cached(task);
     if (!binary || !may_serve(std::array{CommonKernel{binary->recipe, binary->toolchain}})) {
       if (const auto failure = why_failed(task.recipe())) {
         made.missing.clear();
+        made.kernel_failed = true;
         made.why_not = "its kernel cannot be compiled: " + *failure;
         return made;
       }
@@ -201,7 +232,8 @@ PlanMaker::PlanResult PlanMaker::prepare(const Problem& problem, const Solver& s
   OpenBackend& library = opened(solver);
   const bool has_pool = !solver.thread_pool().empty();
   const UnboundThread loading;
-  const auto own = whole.parts.empty() ? binaries : own_binaries(solver, problem, config, device(), binaries);
+  const bool has_parts = !solver.parts(problem, device()).empty();
+  const auto own = !has_parts ? binaries : own_binaries(solver, problem, config, device(), binaries);
   const auto prepare_part = [this](const Problem& part, const Candidate& candidate) {
     PlanResult of_part = make(part, candidate.name());
     if (!of_part.plan) fail(of_part.code, "{}: {}", candidate.name(), of_part.why_not);

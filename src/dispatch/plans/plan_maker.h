@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -46,6 +47,7 @@ class PlanMaker {
     std::string why_not;                      ///< If no plan: the end of a sentence, such as `its kernel …`.
     ErrorCode code = ErrorCode::unavailable;  ///< If no plan: invalid_input when the candidate's text is wrong.
     std::vector<CompileTask> missing;   ///< If no plan: kernels to compile that the cache lacks, if those suffice.
+    bool kernel_failed = false;         ///< If no plan: a kernel cannot be compiled.
     bool drifted = false;               ///< A kernel was compiled by another compiler than this machine's.
     uint8_t layout = 0;                 ///< For make_untuned() with layouts: index of the one that the plan reads.
     std::string untuned;                ///< For make_untuned(): name of the candidate.
@@ -78,6 +80,10 @@ class PlanMaker {
   /// The kernel of a task in the cache, of this machine's compiler if there is one; nothing if there is none. Throws
   /// unavailable if it is removed meanwhile.
   std::optional<Binary> cached(const CompileTask& task) const;
+  /// Recipes of the kernels that a candidate of this machine's version needs and the cache lacks; those of `begun`
+  /// count as lacking. None if there is no cache.
+  std::set<std::string> missing_kernels(const Problem& problem, std::string_view candidate,
+                                        const std::set<std::string>& begun);
   /// Whether kernels that are not in the cache will be compiled.
   bool compiles() const noexcept { return asks_compilers_; }
 
@@ -113,6 +119,7 @@ class PlanMaker {
   void check_usable(const Problem& problem, const Candidate& candidate, std::string_view layout);
   void visit_solvers(const Problem& problem, const std::function<bool(const Solver&)>& visit);
   std::optional<Config> untuned_in(const Problem& problem, const Solver& solver, const std::string& layout);
+  std::vector<CompileTask> tasks_of(const Problem& problem, const Solver& solver, const Config& config);
   PlanResult prepare(const Problem& problem, const Solver& solver, const Config& config);
   std::optional<std::string> why_failed(const std::string& recipe) const;
   std::optional<Config> invariant_in(const Problem& single_row, const Solver& solver, const std::string& layout);

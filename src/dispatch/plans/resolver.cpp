@@ -36,6 +36,7 @@ bool Resolver::set_plan(const Problem& problem, const PlanRequest& wanted, Resol
   if (plan == nullptr || !maker_.may_serve(plan->kernels)) {
     PlanMaker::PlanResult fresh = make(problem, wanted);
     why_not = std::move(fresh.why_not);
+    if (fresh.kernel_failed && answer.compiler_error.empty()) answer.compiler_error = why_not;
     if (answer.missing.empty() && !fresh.missing.empty()) {
       answer.missing = std::move(fresh.missing);
       answer.wanted = wanted.candidate.empty() ? fresh.untuned : std::string(wanted.candidate);
@@ -112,6 +113,7 @@ Resolution Resolver::resolve(const KeyCodes& codes, const RowIndex& rows, const 
         const bool may_wait = required_ == Requirement::none || maker_.compiles();
         if (has_plan || (!kernel.empty() && !answer.missing.empty() && may_wait)) return true;
         answer.missing.clear();
+        if (!answer.compiler_error.empty() && answer.lacking_row == 0) answer.lacking_row = met.number;
         log_.say(fmt::format("{}: the row does not serve {}: {}", rows.where(row), problem.key(), why_not));
         answer.hit = {};
         return false;
@@ -127,6 +129,8 @@ Resolution Resolver::resolve(const KeyCodes& codes, const RowIndex& rows, const 
     return answer;
   }
   maker_.set_bans(rows.bans());
+  if (answer.hit.row != 0) answer.lacking_row = answer.hit.row;
+  answer.hit.kernel_failed = answer.hit.row == 0 && answer.lacking_row != 0;
   set_plan(problem, {{}, layouts, rows.bans()}, answer, answer.why_not);
   answer.hit.is_stand_in = answer.hit.row != 0 || (answer.hit.plan == nullptr && !answer.missing.empty());
   return answer;

@@ -29,6 +29,8 @@ struct Resolution {
   Hit hit;
   std::vector<CompileTask> missing;
   std::string wanted;          ///< Candidate that `missing` is of.
+  uint32_t lacking_row = 0;    ///< If hit.is_stand_in or hit.kernel_failed: the row whose kernel is not there.
+  std::string compiler_error;  ///< If hit.kernel_failed: the end of a sentence, `its kernel cannot be compiled: …`.
   std::string why_not;         ///< If no plan: the reason.
   Refusal refusal;             ///< If no plan: the error; the caller that serves the answer sets the sentence.
   CachedPlan* plan = nullptr;  ///< The entry that owns hit.plan.

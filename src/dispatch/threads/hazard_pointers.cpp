@@ -4,7 +4,10 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
+#include <new>
+#include <thread>
 
 namespace attune {
 
@@ -48,6 +51,21 @@ void forget_other_threads() noexcept {
   }
 }
 
+/// Records for threads whose first lookup comes while memory is exhausted.
+constexpr size_t kReserve = 64;
+std::array<HazardPointer, kReserve> reserve;
+std::atomic<size_t> num_reserve_used{0};
+
+/// Returns a record that is on no list; null: memory is exhausted, and so is the reserve.
+HazardPointer* new_record() noexcept {
+  if (auto* const made = new (std::nothrow) HazardPointer) return made;
+  size_t used = num_reserve_used.load(std::memory_order_relaxed);
+  while (used < kReserve) {
+    if (num_reserve_used.compare_exchange_weak(used, used + 1, std::memory_order_relaxed)) return &reserve[used];
+  }
+  return nullptr;
+}
+
 HazardPointer& take_hold(uint64_t holder) noexcept {
   for (HazardPointer* one = holds.load(std::memory_order_acquire); one != nullptr; one = one->next) {
     uint64_t nobody = 0;
@@ -56,7 +74,8 @@ HazardPointer& take_hold(uint64_t holder) noexcept {
       return *one;
   }
   // Never freed, because a walk over all records takes no lock. A thread's first lookup cannot continue without it.
-  auto* fresh = new HazardPointer;  // NOLINT(bugprone-unhandled-exception-at-new)
+  HazardPointer* fresh = new_record();
+  for (; fresh == nullptr; fresh = new_record()) std::this_thread::yield();  // Until another thread frees memory.
   fresh->holder.store(holder, std::memory_order_relaxed);
   fresh->next = holds.load(std::memory_order_relaxed);
   while (!holds.compare_exchange_weak(fresh->next, fresh, std::memory_order_release, std::memory_order_relaxed)) {
@@ -90,7 +109,11 @@ HazardPointer& find_or_take_hazard_pointer(uint64_t holder) noexcept {
     return one.hold->holder.load(std::memory_order_relaxed) != one.holder;  // Its dispatcher has ended.
   });
   last_hazard_pointer = {holder, &take_hold(holder)};
-  thread_hazards.all.push_back(last_hazard_pointer);
+  try {
+    thread_hazards.all.push_back(last_hazard_pointer);
+  } catch (...) {
+    // Without memory the record is released at the dispatcher's end, and not at the thread's.
+  }
   return *last_hazard_pointer.hold;
 }
 

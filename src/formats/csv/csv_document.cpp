@@ -45,6 +45,8 @@ class CsvBuilder {
   CsvBuilder(const CsvBuilder&) = delete;
   CsvBuilder& operator=(const CsvBuilder&) = delete;
 
+  void reserve(uint64_t num_bytes) { document_.content_.reserve(std::min(num_bytes, kMaxCsvFileBytes)); }
+
   void append(std::string_view bytes) {
     std::string& content = document_.content_;
     if (content.size() + bytes.size() > kMaxCsvFileBytes) fail_size();
@@ -72,7 +74,7 @@ class CsvBuilder {
     if (csv_fini(&parser_, on_cell, on_record, this) != 0) {
       fail_at(record_line_, "a quotation mark is opened and never closed, close it");
     }
-    if (records_in_line_ > 0) end_record();
+    if (records_in_line_ > 0) end_record(unquoted_begin_);
     if (!has_header_)
       fail(ErrorCode::invalid_input, "{}: the file is empty, a table starts with a row of column names",
            document_.name_);
@@ -105,9 +107,29 @@ class CsvBuilder {
     if (const auto what = not_text(line); !what.empty())
       fail_at(line_, fmt::format("the line contains {}, a table is UTF-8 text", what));
     if (line_begin_ == 0 && line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
-    if (in_record_ || !is_blank(line)) parse(line);
+    if (has_header_ && !in_record_ && is_plain(line))
+      split_plain(line);
+    else if (in_record_ || !is_blank(line))
+      parse(line);
     line_begin_ = searched_;
     ++line_;
+  }
+
+  /// Whether commas and the line end are all that separates the cells.
+  static bool is_plain(std::string_view line) {
+    if (line.find('"') != std::string_view::npos) return false;
+    const size_t carriage_return = line.find('\r');
+    return carriage_return == std::string_view::npos || line.substr(carriage_return) == "\r\n";
+  }
+
+  /// Records where the cells of a line end in the content, which thus needs no copy of them.
+  void split_plain(std::string_view line) {
+    if (is_blank(line)) return;
+    line = line.substr(0, line.find_last_not_of("\r\n") + 1);
+    for (size_t comma = line.find(','); comma != std::string_view::npos; comma = line.find(',', comma + 1))
+      document_.cell_ends_.push_back(static_cast<uint32_t>(line_begin_ + comma));
+    document_.cell_ends_.push_back(static_cast<uint32_t>(line_begin_ + line.size()));
+    end_record(CsvDocument::kInContent);
   }
 
   void parse(std::string_view line) {
@@ -121,10 +143,11 @@ class CsvBuilder {
     const bool goes_on = records_in_line_ == 1 && !line.ends_with('\n') && !line.ends_with('\r');
     if (records_in_line_ > 1 || goes_on)
       fail_at(line_, "the line contains a carriage return, lines end with LF or CRLF");
-    if (records_in_line_ == 1) end_record();
+    if (records_in_line_ == 1) end_record(unquoted_begin_);
   }
 
-  void end_record() {
+  /// `unquoted`: as CsvDocument::Row has it.
+  void end_record(uint32_t unquoted) {
     in_record_ = false;
     const size_t first = rows_first_cell_;
     if (document_.cell_ends_.size() - first > kMaxCsvColumns) {
@@ -132,21 +155,23 @@ class CsvBuilder {
                                         document_.cell_ends_.size() - first));
     }
     if (has_header_)
-      document_.rows_.push_back({record_begin_, record_line_, first});
+      document_.rows_.push_back({static_cast<uint32_t>(record_begin_), static_cast<uint32_t>(record_line_),
+                                 static_cast<uint32_t>(first), unquoted});
     else
       take_header();
     rows_first_cell_ = document_.cell_ends_.size();
+    unquoted_begin_ = static_cast<uint32_t>(document_.unquoted_.size());
   }
 
   void take_header() {
     has_header_ = true;
     size_t begin = 0;
     for (const size_t end : document_.cell_ends_) {
-      document_.columns_.emplace_back(trim(std::string_view(document_.cells_).substr(begin, end - begin)));
+      document_.columns_.emplace_back(trim(std::string_view(document_.unquoted_).substr(begin, end - begin)));
       begin = end;
     }
     document_.cell_ends_.clear();
-    document_.cells_.clear();
+    document_.unquoted_.clear();
     const std::string_view text = std::string_view(document_.content_).substr(0, searched_);
     document_.header_end_ = text.find_last_not_of("\r\n") + 1;
     document_.crlf_ = text.ends_with("\r\n");
@@ -159,8 +184,8 @@ class CsvBuilder {
 
   static void on_cell(void* data, size_t size, void* builder) {
     auto& self = *static_cast<CsvBuilder*>(builder);
-    self.document_.cells_.append(static_cast<const char*>(data), size);
-    self.document_.cell_ends_.push_back(self.document_.cells_.size());
+    self.document_.unquoted_.append(static_cast<const char*>(data), size);
+    self.document_.cell_ends_.push_back(static_cast<uint32_t>(self.document_.unquoted_.size()));
   }
   static void on_record(int, void* builder) { ++static_cast<CsvBuilder*>(builder)->records_in_line_; }
 
@@ -168,6 +193,7 @@ class CsvBuilder {
   csv_parser parser_{};
   size_t line_ = 1, line_begin_ = 0, searched_ = 0;
   size_t record_begin_ = 0, record_line_ = 1, rows_first_cell_ = 0;
+  uint32_t unquoted_begin_ = 0;
   int records_in_line_ = 0;
   bool in_record_ = false, has_header_ = false;
 };
@@ -182,6 +208,7 @@ CsvDocument CsvDocument::read(const std::filesystem::path& path) {
          "attune diff read tuning results: '{}'",
          shown(path.native(), 500));
   CsvBuilder builder(path.string());
+  builder.reserve(reader.size_bytes());
   std::vector<char> buffer(2 * kMaxCsvLineBytes);
   while (const size_t count = reader.read(buffer)) {
     builder.append({buffer.data(), count});
@@ -193,6 +220,7 @@ CsvDocument CsvDocument::read(const std::filesystem::path& path) {
 
 CsvDocument CsvDocument::parse(std::string_view content, std::string name) {
   CsvBuilder builder(std::move(name));
+  builder.reserve(content.size());
   builder.append(content);
   return builder.finish();
 }
@@ -226,9 +254,12 @@ size_t CsvDocument::num_cells(size_t row) const {
 
 std::string_view CsvDocument::cell(size_t row, size_t column) const {
   if (column >= num_cells(row)) return {};
-  const size_t index = rows_[row].first_cell + column;
-  const size_t begin = index == 0 ? 0 : cell_ends_[index - 1];
-  return trim(std::string_view(cells_).substr(begin, cell_ends_[index] - begin));
+  const Row& at = rows_[row];
+  const size_t index = at.first_cell + column;
+  const bool is_in_content = at.unquoted == kInContent;
+  size_t begin = is_in_content ? at.begin : at.unquoted;
+  if (column > 0) begin = cell_ends_[index - 1] + (is_in_content ? 1 : 0);  // A comma.
+  return trim(std::string_view(is_in_content ? content_ : unquoted_).substr(begin, cell_ends_[index] - begin));
 }
 
 void CsvDocument::check_cells(size_t row) const {

@@ -49,14 +49,18 @@ class CsvDocument {
 
  private:
   friend class CsvBuilder;
+  // A file has fewer than 2^32 bytes (kMaxCsvFileBytes).
   struct Row {
-    size_t begin = 0;  ///< Offset in content_.
-    size_t line = 0;
-    size_t first_cell = 0;  ///< Index in cell_ends_.
+    uint32_t begin = 0;  ///< Offset in content_.
+    uint32_t line = 0;
+    uint32_t first_cell = 0;         ///< Index in cell_ends_.
+    uint32_t unquoted = kInContent;  ///< Where its cells begin in unquoted_; kInContent: they are those in content_.
   };
-  std::string name_, content_, cells_;
+  static constexpr uint32_t kInContent = UINT32_MAX;
+  std::string name_, content_;
+  std::string unquoted_;  ///< Cells of the rows that have a quotation mark, without it.
   std::vector<std::string> columns_;
-  std::vector<size_t> cell_ends_;  ///< Ends of the cells of all rows, in cells_.
+  std::vector<uint32_t> cell_ends_;  ///< Ends of the cells of all rows, each in the text of its row's cells.
   std::vector<Row> rows_;
   size_t header_end_ = 0;
   bool crlf_ = false;

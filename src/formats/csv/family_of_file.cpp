@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -42,16 +43,22 @@ size_t stem_length(const FamilySpec& family, const std::string& lower_name) {
 
 std::string lower_file_name(std::string_view name) { return to_lower(std::filesystem::path(name).filename().string()); }
 
-/// True if every column before the results of a tuned table is known. These columns belong to the key, so an unknown
-/// one means another family, however well the rest fits.
-bool key_is_understood(const FamilySpec& family, const CsvDocument& document) {
+/// The columns before the results of a tuned table that the family does not know. They belong to the key, so one of
+/// them means another family, however well the rest fits.
+std::vector<std::string> unknown_key_columns(const FamilySpec& family, const CsvDocument& document) {
   const auto& columns = document.columns();
   const auto result = std::find_if(columns.begin(), columns.end(),
                                    [&](const auto& column) { return is_result_column(family, column); });
-  if (result == columns.end()) return true;  // untuned: additional columns are the author's notes
-  return std::all_of(columns.begin(), result, [&](const auto& column) {
-    return is_column_of_all_families(column) || is_key_column(family, column);
+  std::vector<std::string> unknown;
+  if (result == columns.end()) return unknown;  // untuned: additional columns are the author's notes
+  std::copy_if(columns.begin(), result, std::back_inserter(unknown), [&](const auto& column) {
+    return !is_column_of_all_families(column) && !is_key_column(family, column);
   });
+  return unknown;
+}
+
+bool key_is_understood(const FamilySpec& family, const CsvDocument& document) {
+  return unknown_key_columns(family, document).empty();
 }
 
 size_t num_known_columns(const FamilySpec& family, const CsvDocument& document) {
@@ -178,6 +185,13 @@ FamilyOfFile family_of_file(const CsvDocument& document, std::string_view op) {
   }
   const auto best = best_by(understood, [&](const FamilySpec& family) { return num_known_columns(family, document); });
   if (best.size() == 1) return {best.front(), {}};
+  if (best.empty() && possible.size() == 1) {
+    fail(ErrorCode::invalid_input,
+         "{}:1: this is a table of {} whose key has more columns than this version knows, so its rows cannot be told "
+         "apart and are not read: {}",
+         document.name(), possible.front()->op,
+         shown(join(unknown_key_columns(*possible.front(), document), ", "), 400));
+  }
   if (best.empty()) {
     fail(ErrorCode::invalid_input,
          "{}:1: unknown family, name one that Attune knows with --op; the file has the columns: "

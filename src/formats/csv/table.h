@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <compare>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -11,6 +13,7 @@
 #include <vector>
 
 #include "attune/problem.h"
+#include "base/error.h"
 #include "formats/csv/csv_document.h"
 #include "formats/csv/table_row.h"
 #include "ops/family.h"
@@ -19,6 +22,46 @@ namespace attune {
 
 /// Treatment of unreadable rows: the table is refused, or the row is skipped, as at run time, or skipped and listed.
 enum class WrongRows : uint8_t { refused, skipped, listed };
+
+/// The place of a row.
+struct RowPlace {
+  uint32_t file = 0, row = 0;  ///< Index of the document, and of the row in the document.
+  auto operator<=>(const RowPlace&) const = default;
+};
+
+class RowReader;
+class Table;
+
+/// Reads the rows of one or several tuned tables one after another and keeps none, for files of many rows: it needs
+/// little more memory than the files have bytes. Copies share the documents. Throws what Table throws.
+class TableStream {
+ public:
+  /// As Table::read() and Table::of() take them.
+  static TableStream open(std::string_view paths, const FamilySpec* family = nullptr);
+  explicit TableStream(std::vector<CsvDocument> documents, const FamilySpec* family = nullptr);
+  /// Reads the documents of a table again, its unreadable rows included.
+  TableStream(const Table& table);  // NOLINT(google-explicit-constructor): a table is read wherever a file is.
+
+  const FamilySpec& family() const noexcept { return *family_; }
+  std::span<const CsvDocument> documents() const noexcept { return *documents_; }
+  /// Throws invalid_input with file and line for an unreadable row.
+  TableRow read(RowPlace place) const;
+
+  using TakeRow = std::function<void(RowPlace place, TableRow row)>;
+  using TakeUnreadable = std::function<void(RowPlace place, const Error& error)>;
+  /// Reads all rows in the order of the files. Without `unreadable`, the error of an unreadable row is thrown. Returns
+  /// what Table::notices() returns.
+  std::vector<std::string> for_each(const TakeRow& take, const TakeUnreadable& unreadable = {}) const;
+
+ private:
+  friend class Table;
+  TableStream(std::shared_ptr<const std::vector<CsvDocument>> documents, const FamilySpec* family);
+
+  const FamilySpec* family_ = nullptr;
+  std::vector<std::string> family_notices_;
+  std::shared_ptr<const std::vector<CsvDocument>> documents_;
+  std::shared_ptr<const std::vector<RowReader>> readers_;  ///< One for each document.
+};
 
 /// A tuned table, or several merged. A value type; rows are in the order of the files.
 class Table {
@@ -29,6 +72,8 @@ class Table {
   /// Like read(), for documents in memory; at least one.
   static Table of(std::vector<CsvDocument> documents, const FamilySpec* family = nullptr,
                   WrongRows wrong = WrongRows::refused);
+  /// Some rows of a table, which are readable, in this order; they share its documents. Without notices.
+  static Table of(const TableStream& reader, std::span<const RowPlace> rows);
 
   const FamilySpec& family() const noexcept { return *family_; }
   std::span<const TableRow> rows() const noexcept { return rows_; }
@@ -60,6 +105,9 @@ class Table {
   std::vector<const TableRow*> all(const Problem& problem, std::string_view gfx, int64_t num_units) const;
 
  private:
+  friend class TableStream;
+  void add(TableRow row);
+
   const FamilySpec* family_ = nullptr;
   std::shared_ptr<const std::vector<CsvDocument>> documents_;
   std::vector<TableRow> rows_;
@@ -71,6 +119,9 @@ class Table {
 
 /// Architecture for a unit count, for tables older than the column gfx (ROCm/aiter, gfx_from_cu_num); empty if unknown.
 std::string_view gfx_of_units(int64_t num_units) noexcept;
+
+/// Removes the place, such as `t.csv:17`, from the beginning of an error's sentence.
+std::string without_place(std::string_view sentence, const std::string& place);
 
 /// Splits `a.csv:b.csv` into its files; a path that exists as a whole is one file. Throws invalid_input if any but the
 /// first does not exist.

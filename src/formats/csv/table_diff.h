@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "attune/problem.h"
@@ -25,14 +28,55 @@ struct RowChange {
   std::vector<ChangedCell> cells;        ///< Columns whose texts differ, in the order of the new file, including `us`.
 };
 
+struct ComparedTables;
+
+/// Rows of a comparison, each of which is read from its tables when it is asked for: a list of a million rows takes
+/// 16 MB.
+class RowChanges {
+ public:
+  /// Places of the two rows; kNone: there is no such row.
+  struct Pair {
+    static constexpr uint32_t kNone = UINT32_MAX;
+    RowPlace before{kNone, kNone}, after{kNone, kNone};
+  };
+  class Iterator {
+   public:
+    Iterator(const RowChanges& changes, size_t index) : changes_(&changes), index_(index) {}
+    RowChange operator*() const { return (*changes_)[index_]; }
+    Iterator& operator++() {
+      ++index_;
+      return *this;
+    }
+    bool operator==(const Iterator& other) const noexcept { return index_ == other.index_; }
+
+   private:
+    const RowChanges* changes_;
+    size_t index_;
+  };
+
+  RowChanges() = default;
+  RowChanges(std::shared_ptr<const ComparedTables> tables, std::vector<Pair> pairs)
+      : tables_(std::move(tables)), pairs_(std::move(pairs)) {}
+  size_t size() const noexcept { return pairs_.size(); }
+  bool empty() const noexcept { return pairs_.empty(); }
+  RowChange operator[](size_t index) const;
+  Iterator begin() const { return {*this, 0}; }
+  Iterator end() const { return {*this, size()}; }
+
+ private:
+  std::shared_ptr<const ComparedTables> tables_;
+  std::vector<Pair> pairs_;
+};
+
 struct TableDiff {
-  std::vector<RowChange> added, removed, changed;  ///< In the order of their file (changed: of the new one).
+  RowChanges added, removed, changed;  ///< In the order of their file (changed: of the new one).
   size_t num_same = 0;
+  std::vector<std::string> notices;  ///< Table::notices() of both.
 };
 
 /// Compares two tables. Rows match by key, gfx, cu_num and `_tag`; repeated ones are paired in order. If
 /// `shared_columns` is true, a column that is empty in one of the rows is no difference (files of different formats
 /// have different columns). Throws invalid_input for tables of different families.
-TableDiff diff(const Table& before, const Table& after, bool shared_columns = false);
+TableDiff diff(const TableStream& before, const TableStream& after, bool shared_columns = false);
 
 }  // namespace attune

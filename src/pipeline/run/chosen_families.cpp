@@ -81,9 +81,11 @@ ChosenFamilies choose_families(std::string_view names, const std::filesystem::pa
     const std::string_view name = trim(piece);
     if (!name.empty()) add_named(chosen, family_of(name), config_dir);  // Empty: a comma at the end.
   }
-  if (chosen.families.empty() && !chosen.skipped.empty())
-    fail(ErrorCode::invalid_input, "{}", chosen.skipped.front().reason);
-  if (chosen.families.empty())
+  // The user can write a list, but not an op.
+  const auto without_list = std::ranges::find_if(chosen.skipped, [](const auto& one) { return one.family->tunable; });
+  if (chosen.families.empty() && without_list != chosen.skipped.end())
+    fail(ErrorCode::invalid_input, "{}", without_list->reason);
+  if (chosen.families.empty() && chosen.skipped.empty())
     fail(ErrorCode::invalid_input,
          "there is nothing to tune: the configuration folder has no list of shapes, such as {}: '{}'",
          untuned_file_name(default_family()), shown(config_dir.string(), 500));

@@ -23,8 +23,8 @@ struct SkippedFamily {
 
 /// The families of a pipeline's run.
 struct ChosenFamilies {
-  std::vector<ChosenFamily> families;  ///< At least one, each once, in the order in which they are named.
-  std::vector<SkippedFamily> skipped;  ///< Each once.
+  std::vector<ChosenFamily> families;  ///< Each once, in the order in which they are named.
+  std::vector<SkippedFamily> skipped;  ///< Each once. At least one is in this list or the one above.
   std::vector<std::string> notices;    ///< Sentences about lists of families that this build cannot tune.
 };
 
@@ -32,7 +32,7 @@ struct ChosenFamilies {
 /// job names is accepted. Without a name: all that this build can tune and of which the configuration folder has a list
 /// of shapes (untuned_file_name()). A named family that this build cannot tune, or of which the folder has no list, is
 /// skipped. Throws invalid_input for an unknown name, with the list of those that are known, and when there is nothing
-/// to tune.
+/// to tune because lists are missing.
 ChosenFamilies choose_families(std::string_view names, const std::filesystem::path& config_dir);
 
 }  // namespace attune

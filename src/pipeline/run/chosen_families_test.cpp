@@ -59,7 +59,7 @@ TEST_F(ChosenFamiliesTest, OfAnUnknownNameAreRefusedWithTheList) {
   EXPECT_THAT(refusal("gemm_a16w16\n"), HasSubstr("control character"));
 }
 
-TEST_F(ChosenFamiliesTest, ThatCannotBeTunedAreSkippedWithAReasonIfAnotherOneCan) {
+TEST_F(ChosenFamiliesTest, ThatCannotBeTunedAreSkippedWithAReason) {
   for (const char* names : {"ck_gemm_a8w8,gemm_a16w16,gemm_a8w8", "gemm_a16w16,gemm_a8w8"}) {
     const ChosenFamilies all = choose_families(names, folder_.path());
     ASSERT_EQ(all.families.size(), 1u) << names;
@@ -70,9 +70,16 @@ TEST_F(ChosenFamiliesTest, ThatCannotBeTunedAreSkippedWithAReasonIfAnotherOneCan
   }
 }
 
+TEST_F(ChosenFamiliesTest, ThatCannotBeTunedAreSkippedIfNoOtherOneIsNamed) {
+  const ChosenFamilies all = choose_families("ck_gemm_a8w8, ck_gemm_a8w8_blockscale", folder_.path());
+  EXPECT_TRUE(all.families.empty());
+  ASSERT_EQ(all.skipped.size(), 2u);
+  EXPECT_THAT(all.skipped[1].reason, HasSubstr("gemm_a8w8_blockscale"));
+}
+
 TEST_F(ChosenFamiliesTest, WithoutAListOfShapesAreRefused) {
   std::filesystem::remove(folder_.path() / untuned_file_name(default_family()));
-  EXPECT_THAT(refusal("gemm_a16w16"), HasSubstr("no list of shapes of gemm_a16w16"));
+  EXPECT_THAT(refusal("gemm_a8w8,gemm_a16w16"), HasSubstr("no list of shapes of gemm_a16w16"));
   EXPECT_THAT(refusal(""), HasSubstr("nothing to tune"));
   EXPECT_THROW(choose_families("", folder_.path() / "none"), Error);
 }

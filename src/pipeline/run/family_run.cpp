@@ -153,12 +153,10 @@ std::vector<bool> stale_shapes(const FamilyRun& run, const fs::path& config_dir,
 std::vector<TableFinding> validate_tables(const FamilySpec& family, const fs::path& config_dir) {
   const RuntimeTables read = readable_tables(family, config_dir);
   if (!read.table) return {};
-  const auto documents = read.table->documents();
-  const Table table = Table::of({documents.begin(), documents.end()}, &family, WrongRows::listed);
   std::vector<std::string> notices;
   const TableRules rules{known_limits({}), &registry(), {}, bans_of_user(notices)};
   for (const std::string& notice : notices) print_line(stdout, "note: " + notice);
-  std::vector<TableFinding> findings = validate(table, rules);
+  std::vector<TableFinding> findings = validate(*read.table, rules);
   for (const TableFinding& finding : findings) {
     print_line(stdout, fmt::format("{}: {}: {}", finding.place(), title(finding.kind), finding.detail));
     if (finding.kind == FindingKind::unreadable)
@@ -192,13 +190,11 @@ TableDiff changed_rows(const FamilySpec& family, const fs::path& old_config_dir,
   const fs::path before = old_config_dir / family.default_file, after = config_dir / family.default_file;
   std::error_code missing;
   if (!fs::exists(after, missing)) return {};
-  const Table now = Table::read(after.string(), &family);
-  if (fs::exists(before, missing)) return diff(Table::read(before.string(), &family), now);
-  TableDiff all_new;
-  for (const TableRow& row : now.rows())
-    all_new.added.push_back(
-        {.problem = row.problem, .gfx = row.gfx, .num_units = row.num_units, .new_line = row.line, .new_us = row.us});
-  return all_new;
+  const auto now = TableStream::open(after.string(), &family);
+  if (fs::exists(before, missing)) return diff(TableStream::open(before.string(), &family), now);
+  std::vector<CsvDocument> without_rows;
+  without_rows.push_back(CsvDocument::parse(now.documents().front().header_text(), before.string()));
+  return diff(TableStream(std::move(without_rows), &family), now);
 }
 
 std::vector<ShapeChange> compare_tables(const FamilyRun& run, const TablesOfRun& tables, const ChangeOptions& change,

@@ -10,6 +10,7 @@
 
 #include "base/blocked_write_signals.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/line_output.h"
 #include "base/text.h"
 
@@ -23,6 +24,7 @@ Descriptor copy_of(int number) { return Descriptor(::fcntl(number, F_DUPFD_CLOEX
 
 OutputLog::OutputLog(const std::filesystem::path& file)
     : output_(copy_of(STDOUT_FILENO)), error_(copy_of(STDERR_FILENO)) {
+  check_not_planted(file);
   const Descriptor log(::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   if (log.number() < 0 || output_.number() < 0 || error_.number() < 0)
     fail(ErrorCode::io, "cannot write the log of the run ({}): '{}'", std::strerror(errno), shown(file.string(), 500));

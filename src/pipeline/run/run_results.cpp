@@ -11,8 +11,7 @@
 namespace attune {
 namespace {
 
-constexpr size_t kNumVerdicts = 5;
-using VerdictCounts = std::array<size_t, kNumVerdicts>;
+using VerdictCounts = std::array<size_t, kNumChanges>;
 
 VerdictCounts count_all(const RunResults& results) {
   VerdictCounts counts{};

@@ -52,9 +52,12 @@ ordered_json times_json(const ShapeTimes& times) {
                          {"row", times.kernel.row},
                          {"reason", times.reason}};
   if (times.kernel.stated_us) object["stated_us"] = *times.kernel.stated_us;
-  if (times.kernel.untuned.solver.empty()) return object;  // It was not even looked up.
+  if (times.kernel.served.solver.empty()) return object;  // It was not even looked up.
   object["served"] = timed_json(times.served, times.kernel.served);
-  object["default"] = timed_json(times.untuned, times.kernel.untuned);
+  if (times.kernel.untuned.solver.empty())
+    object["default"] = nullptr;
+  else
+    object["default"] = timed_json(times.untuned, times.kernel.untuned);
   return object;
 }
 

@@ -6,8 +6,7 @@
 
 namespace attune {
 
-/// Returns the document of `attune diff --json`: the rows that were added, removed and changed, and the number of the
-/// others, `same`.
-nlohmann::ordered_json diff_json(const TableDiff& diff);
+/// Returns a row of the document of `attune diff --json`.
+nlohmann::ordered_json change_json(const RowChange& change);
 
 }  // namespace attune

@@ -130,9 +130,11 @@ void write_figures(Markup& page, const ReportModel& model, const ReportSummary& 
   write_figure(page, "", "Shapes decided", std::to_string(summary.num_decided),
                num_open > 0 ? fmt::format("{} left undecided", num_open)
                             : fmt::format("{} faster than the default", summary.num_faster));
-  write_figure(
-      page, summary.mean > 1.005 ? "good" : "", "Geometric mean speed-up", fmt::format("{:.3f}×", summary.mean),
-      summary.num_decided > 0 ? fmt::format("95 %: {:.3f} – {:.3f}", summary.interval.low, summary.interval.high) : "");
+  write_figure(page, summary.mean > 1.005 ? "good" : "", "Geometric mean speed-up",
+               summary.num_with_ratio > 0 ? fmt::format("{:.3f}×", summary.mean) : "unknown",
+               summary.num_with_ratio > 0
+                   ? fmt::format("95 %: {:.3f} – {:.3f}", summary.interval.low, summary.interval.high)
+                   : "");
   write_figure(page, "", "Candidates tried", std::to_string(summary.num_candidates),
                fmt::format("in {}", format_duration(summary.seconds)));
   write_figure(page, "", "Failed candidates", std::to_string(summary.num_failures),

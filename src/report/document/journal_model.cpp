@@ -53,6 +53,7 @@ int64_t m_of(const Problem& problem) {
 double finite(double value) { return std::isfinite(value) ? value : 0; }
 
 ReportDecision report_of(const Decision& decision, const Stamp& stamp, const KnownDevices& devices) {
+  const Comparison compared = decision.over_default();
   ReportDecision one{.problem = decision.problem.key(),
                      .shape = short_shape(decision.problem),
                      .op = std::string(decision.problem.op()),
@@ -60,15 +61,15 @@ ReportDecision report_of(const Decision& decision, const Stamp& stamp, const Kno
                      .fingerprint = decision.fingerprint,
                      .m = m_of(decision.problem),
                      .winner = decision.winner.name(),
-                     .untuned = decision.baseline.name(),
+                     .untuned = decision.has_default() ? decision.baseline.name() : "",
                      .solver = decision.winner.solver,
                      .verdict = decision.verdict,
                      .noisy = decision.noisy,
                      .incomplete = decision.incomplete,
-                     .winner_us = finite(decision.comparison.us),
-                     .untuned_us = finite(decision.baseline_us),
-                     .ratio = finite(decision.comparison.ratio),
-                     .interval = {finite(decision.comparison.interval.low), finite(decision.comparison.interval.high)},
+                     .winner_us = finite(compared.us),
+                     .untuned_us = finite(decision.default_us()),
+                     .ratio = finite(compared.ratio),
+                     .interval = {finite(compared.interval.low), finite(compared.interval.high)},
                      .wrong_share = finite(decision.errors.mismatch_ratio),
                      .num_candidates = decision.num_candidates,
                      .seconds = finite(decision.seconds),
@@ -81,6 +82,7 @@ ReportDecision report_of(const Decision& decision, const Stamp& stamp, const Kno
   one.arithmetic = name(work->arithmetic);
   Measurement measured;
   measured.median_us = one.winner_us;
+  measured.bandwidth_gbs = decision.bandwidth_gbs;
   if (const auto device = devices.find(decision.fingerprint); device != devices.end())
     one.of_roofline = kernel_speed(measured, *work, *device->second, 0).of_roofline;
   return one;

@@ -131,6 +131,12 @@ TEST_F(JournalModel, TheRooflineIsThatOfTheDeviceWithTheFingerprint) {
   append(one);
   EXPECT_EQ(model().decisions.at(0).of_roofline, 0);
   EXPECT_EQ(model({.devices = std::span(&device, 1)}).decisions.at(0).of_roofline, 0) << "of unknown bandwidth";
+  one.bandwidth_gbs = 1e5;
+  append(one);
+  EXPECT_NEAR(model({.devices = std::span(&device, 1)}).decisions.at(0).of_roofline, 0.12, 1e-9)
+      << "the tuning measured it";
+  one.bandwidth_gbs = 0;
+  append(one);
   device.bandwidth_gbs = 1e6;
   const ReportModel got = model({.devices = std::span(&device, 1)});
   EXPECT_NEAR(got.decisions.at(0).of_roofline, 0.12, 1e-9);  // 12 operations in 100 µs, of 10⁶ a second.

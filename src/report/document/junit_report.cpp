@@ -41,6 +41,8 @@ TestCase test_of(const ReportChange& change) {
       return {change.problem, kFailure, "slower: " + measured};
     case ReportVerdict::failed:
       return {change.problem, kError, change.reason};
+    case ReportVerdict::no_default:
+      return {change.problem, kSkipped, "no default: " + change.reason};
     case ReportVerdict::ambiguous:
       return {change.problem, kSkipped, "ambiguous: " + measured};
     default:

@@ -7,17 +7,17 @@
 namespace attune {
 namespace {
 
-constexpr std::array<std::string_view, kNumReportVerdicts> kVerdictNames = {"same", "faster", "slower", "ambiguous",
-                                                                            "failed"};
+constexpr std::array<std::string_view, kNumReportVerdicts> kReportVerdictNames = {"same",      "faster",     "slower",
+                                                                                  "ambiguous", "no_default", "failed"};
 
 }  // namespace
 
-std::string_view name(ReportVerdict verdict) noexcept { return kVerdictNames[static_cast<size_t>(verdict)]; }
+std::string_view name(ReportVerdict verdict) noexcept { return kReportVerdictNames[static_cast<size_t>(verdict)]; }
 
 std::optional<ReportVerdict> parse_report_verdict(std::string_view text) noexcept {
-  const auto found = std::find(kVerdictNames.begin(), kVerdictNames.end(), text);
-  if (found == kVerdictNames.end()) return std::nullopt;
-  return static_cast<ReportVerdict>(found - kVerdictNames.begin());
+  const auto found = std::find(kReportVerdictNames.begin(), kReportVerdictNames.end(), text);
+  if (found == kReportVerdictNames.end()) return std::nullopt;
+  return static_cast<ReportVerdict>(found - kReportVerdictNames.begin());
 }
 
 }  // namespace attune

@@ -99,8 +99,8 @@ struct ReportKernel {
 };
 
 /// What became of a shape's time between two tables, from best to worst known.
-enum class ReportVerdict : uint8_t { same, faster, slower, ambiguous, failed };
-inline constexpr size_t kNumReportVerdicts = 5;
+enum class ReportVerdict : uint8_t { same, faster, slower, ambiguous, no_default, failed };
+inline constexpr size_t kNumReportVerdicts = 6;
 std::string_view name(ReportVerdict verdict) noexcept;
 std::optional<ReportVerdict> parse_report_verdict(std::string_view text) noexcept;
 

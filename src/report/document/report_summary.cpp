@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "report/result_table.h"
 
 namespace attune {
 namespace {
@@ -20,7 +21,7 @@ void add_changes(ReportSummary& summary, const ReportPipeline& pipeline) {
     for (const ReportChange& change : family.changes) {
       ++summary.num_compared;
       ++summary.num_changes[static_cast<size_t>(change.verdict)];
-      if (change.verdict == ReportVerdict::failed) continue;
+      if (change.verdict == ReportVerdict::failed || change.verdict == ReportVerdict::no_default) continue;
       ++num_known;
       if (change.speedup > 0) sum += std::log(change.speedup);
     }
@@ -39,15 +40,17 @@ void add_decisions(ReportSummary& summary, const std::vector<ReportDecision>& de
     }
     ++summary.num_decided;
     summary.num_faster += one.verdict == Verdict::faster ? 1 : 0;
+    summary.num_without_default += one.verdict == Verdict::no_default ? 1 : 0;
     if (!(one.ratio > 0) || !std::isfinite(one.ratio)) continue;
+    ++summary.num_with_ratio;
     sum += std::log(one.ratio);
     if (one.interval.low > 0 && std::isfinite(one.interval.high) && one.interval.high > one.interval.low) {
       const double half = std::log(one.interval.high / one.interval.low) / 2;
       variance += half * half;
     }
   }
-  if (summary.num_decided == 0) return;
-  const auto count = static_cast<double>(summary.num_decided);
+  if (summary.num_with_ratio == 0) return;
+  const auto count = static_cast<double>(summary.num_with_ratio);
   summary.mean = std::exp(sum / count);
   const double half = std::sqrt(variance) / count;
   summary.interval = {std::exp(sum / count - half), std::exp(sum / count + half)};
@@ -86,10 +89,12 @@ std::string headline(const ReportModel& model, const ReportSummary& summary) {
   if (summary.num_decided == 0) {
     text += model.decisions.empty() ? "No shape was decided" : "No shape is decided yet";
   } else {
-    const uint64_t num_at_default = summary.num_decided - summary.num_faster;
-    text += fmt::format("{} decided: {} faster than the default{}; geometric mean {:.3f}×",
-                        counted(summary.num_decided, "shape"), summary.num_faster,
-                        num_at_default > 0 ? fmt::format(", {} at the default", num_at_default) : "", summary.mean);
+    const uint64_t num_at_default = summary.num_decided - summary.num_faster - summary.num_without_default;
+    text += fmt::format(
+        "{} decided: {} faster than the default{}{}", counted(summary.num_decided, "shape"), summary.num_faster,
+        num_at_default > 0 ? fmt::format(", {} at the default", num_at_default) : "",
+        summary.num_without_default > 0 ? fmt::format(", {} without a default", summary.num_without_default) : "");
+    if (summary.num_with_ratio > 0) text += fmt::format("; geometric mean {:.3f}×", summary.mean);
   }
   const uint64_t num_open = summary.num_unfinished + model.undecided.size();
   if (num_open > 0) text += fmt::format("; {} left undecided", counted(num_open, "shape"));
@@ -97,7 +102,7 @@ std::string headline(const ReportModel& model, const ReportSummary& summary) {
 }
 
 std::string verdict_text(const ReportDecision& decision) {
-  std::string text = decision.verdict == Verdict::baseline ? "default is fastest" : std::string(name(decision.verdict));
+  std::string text = short_verdict(decision.verdict);
   if (decision.noisy) text += ", noisy";
   if (decision.incomplete) text += ", incomplete";
   return text;

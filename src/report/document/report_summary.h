@@ -15,8 +15,10 @@ struct ReportSummary {
   double change_mean = 1;  ///< Geometric mean of old time / new time; a shape that keeps its kernel counts as 1.
 
   uint64_t num_decided = 0, num_faster = 0, num_unfinished = 0;
-  double mean = 1;    ///< Geometric mean of the speed-ups over the defaults.
-  Interval interval;  ///< 95 %, of the mean: normal in the logs, from the intervals of the shapes.
+  uint64_t num_without_default = 0;  ///< Decided shapes that no library serves.
+  uint64_t num_with_ratio = 0;       ///< Decided shapes whose speed-up is known: those of the mean.
+  double mean = 1;                   ///< Geometric mean of the speed-ups over the defaults.
+  Interval interval;                 ///< 95 %, of the mean: normal in the logs, from the intervals of the shapes.
 
   uint64_t num_candidates = 0, num_failures = 0;
   double seconds = 0;  ///< Spent on the decided problems.

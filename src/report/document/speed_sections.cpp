@@ -82,7 +82,7 @@ ReportSection decision_section(const ReportModel& model) {
   ReportSection section{.id = "winners", .title = "Winners over the default", .is_table_first_class = true};
   section.note =
       "The default is what the first available library runs untuned. Bars show the winner's speed-up over it, whiskers "
-      "the 95 % interval. Tied shapes keep the default.";
+      "the 95 % interval. Tied shapes keep the default. A shape that no library serves has none, and no speed-up.";
   BarChart chart{.text = {"winners-chart", "Speed-up by shape, winner over the default", ""},
                  .axis = "time of the default / time of the winner, logarithmic"};
   std::set<std::string> devices;
@@ -104,7 +104,9 @@ ReportSection decision_section(const ReportModel& model) {
     row.insert(row.end(), {verdict_text(*one), short_name(one->winner)});
     section.table.rows.push_back(std::move(row));
     const char* tone = one->verdict == Verdict::faster ? "good" : one->ratio < 1 ? "bad" : "calm";
-    chart.bars.push_back({one->shape, ratio_text(one->ratio), one->ratio, one->interval.low, one->interval.high, tone});
+    if (one->ratio > 0)
+      chart.bars.push_back(
+          {one->shape, ratio_text(one->ratio), one->ratio, one->interval.low, one->interval.high, tone});
   }
   chart.text.description = fmt::format(
       "{}, from the largest speed-up to the smallest. The vertical line marks the time "

@@ -45,7 +45,7 @@ void JournalTotals::add(const EntryHeading& heading) {
 
 void JournalTotals::add(const Decision& decision) {
   num_launches_ += decision.launches;
-  best_ratio_ = std::max(best_ratio_, decision.comparison.ratio);
+  best_ratio_ = std::max(best_ratio_, decision.over_default().ratio);
 }
 
 std::vector<Metric> JournalTotals::metrics(uint64_t journal_bytes) const {

@@ -54,7 +54,7 @@ bool is_less(const ResultRow& one, const ResultRow& other, ResultOrder order) {
 }  // namespace
 
 ResultRow result_row(const Decision& decision, const Stamp& stamp) {
-  const Comparison& comparison = decision.comparison;
+  const Comparison comparison = decision.over_default();
   return {.stamp = stamp,
           .problem = decision.problem.key(),
           .device = decision.device,
@@ -62,7 +62,7 @@ ResultRow result_row(const Decision& decision, const Stamp& stamp) {
           .verdict = decision.verdict,
           .require = decision.protocol.require,
           .us = comparison.us,
-          .baseline_us = decision.baseline_us,
+          .default_us = decision.default_us(),
           .ratio = comparison.ratio,
           .low = comparison.interval.low,
           .high = comparison.interval.high,

@@ -18,9 +18,9 @@ struct ResultRow {
   std::string problem, device, winner;  ///< Keys and the candidate's name.
   Verdict verdict = Verdict::baseline;
   Requirement require = Requirement::none;  ///< Under which it was decided.
-  double us = 0, baseline_us = 0;
-  double ratio = 1, low = 1, high = 1;  ///< Speed of the winner over the default, and its 95 % interval.
-  double seconds = 0;                   ///< That the problem took.
+  double us = 0, default_us = 0;            ///< `default_us` 0: there is no default.
+  double ratio = 1, low = 1, high = 1;      ///< Speed of the winner over the default, and its 95 % interval.
+  double seconds = 0;                       ///< That the problem took.
   uint64_t num_candidates = 0;
   bool is_noisy = false, is_incomplete = false;
 };

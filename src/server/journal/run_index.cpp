@@ -75,7 +75,7 @@ void RunIndex::add(const Entry& entry, const Stamp& stamp) {
     row.exit_status = end->exit_status;
   } else if (const auto* decision = std::get_if<Decision>(&entry)) {
     if (decision->verdict == Verdict::faster) ++row.num_faster;
-    const double ratio = decision->comparison.ratio;
+    const double ratio = decision->over_default().ratio;
     if (!std::isfinite(ratio) || ratio <= 0) return;
     ++row.num_ratios;
     row.sum_log_ratio += std::log(ratio);

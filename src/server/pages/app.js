@@ -158,7 +158,7 @@ async function resultList(fixed) {
   const filter = element("form", { class: "filter", role: "search", onsubmit: (event) => {
     event.preventDefault(); const form = new FormData(event.target); leaveForm(); go({ text: form.get("text"), verdict: form.get("verdict") }); } },
     element("label", {}, "Text", element("input", { name: "text", value: asked.text || "", type: "search" })),
-    element("label", {}, "Verdict", element("select", { name: "verdict" }, ...["", "faster", "tie", "baseline", "required"].map((one) =>
+    element("label", {}, "Verdict", element("select", { name: "verdict" }, ...["", "faster", "tie", "baseline", "required", "no_default"].map((one) =>
       element("option", { value: one, ...(one === (asked.verdict || "") ? { selected: "" } : {}) }, one || "all")))),
     element("button", { class: "plain" }, "Show"));
   return [filter, ...pagedTable(`${number(page.found, 0)} results${page.complete ? "" : ", older ones are still being read"}`, resultColumns, page, lines, sorted)];

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ops/op.h"
 #include "solver/candidate_number.h"
 
 namespace attune {
@@ -32,14 +33,16 @@ Decision make_decision(const DecisionFacts& facts) {
                                   finalist.confirmed, one.metadata, number_of(one.candidate, facts.contenders)});
   }
   for (const Slot slot : contest.tied) decision.tied.push_back(facts.entrants.at(slot).candidate);
-  decision.verdict = contest.verdict;
-  decision.reason = contest.reason;
+  const bool has_default = gives_default(op_of(facts.problem).family(), decision.baseline);
+  decision.verdict = has_default ? contest.verdict : Verdict::no_default;
+  if (has_default) decision.reason = contest.reason;
   decision.noisy = contest.noisy;
   // A candidate that failed transiently may be the best: the next run tries it and reuses the rest.
   decision.incomplete = facts.is_cut_short || has_failed(is_transient);
   if (has_failed([](Status status) { return status == Status::timed_out; })) decision.deadlines = facts.deadlines;
   decision.pause_cut = facts.pause_cut && contest.verdict == Verdict::faster;
   decision.timing = facts.timing;
+  decision.bandwidth_gbs = winner.bandwidth_gbs;
   decision.num_openings = contest.num_openings;
   decision.dropped_samples = facts.dropped_samples;
   decision.errors = winner.verified.errors;
@@ -51,7 +54,7 @@ Decision make_decision(const DecisionFacts& facts) {
   decision.strategy = facts.strategy;
   decision.incumbent = facts.incumbent;
   decision.dropped_bests = facts.race_times.dropped_bests(solvers_in_final);
-  decision.best_untuned = best_untuned(decision, facts.opponents, facts.race_times);
+  if (has_default) decision.best_untuned = best_untuned(decision, facts.opponents, facts.race_times);
   return decision;
 }
 

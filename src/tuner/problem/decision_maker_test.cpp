@@ -12,7 +12,7 @@ class DecisionMaker : public testing::Test {
     for (const Slot slot : {1u, 2u}) {
       EntrantFacts one;
       one.slot = slot;
-      one.candidate = {"a.gemm", "1", Config({{"x", int64_t{slot}}})};
+      one.candidate = {"a.gemm", "1+3", Config({{"x", int64_t{slot}}})};
       entrants_.emplace(slot, one);
       contest_.finalists.push_back({.slot = slot});
     }
@@ -58,10 +58,25 @@ TEST_F(DecisionMaker, NamesWinnerAndBaseline) {
   EXPECT_FALSE(decision.incomplete);
 }
 
+TEST_F(DecisionMaker, AttunesOwnKernelsAreNoDefaultWhateverIsFasterThanThem) {
+  entrants_.at(1).candidate = Candidate::parse("portable.gemm@1:block=4x4");
+  contest_.comparison = {.us = 10, .ratio = 6.7, .interval = {6.6, 6.8}, .num_clean = 40};
+  contest_.baseline_us = 67;
+  for (const Verdict verdict : {Verdict::faster, Verdict::tie, Verdict::baseline}) {
+    contest_.verdict = verdict;
+    const Decision decision = make();
+    EXPECT_EQ(decision.verdict, Verdict::no_default);
+    EXPECT_EQ(decision.over_default(), (Comparison{.us = 10, .ratio = 0, .interval = {0, 0}}));
+    EXPECT_EQ(decision.default_us(), 0);
+    EXPECT_FALSE(decision.best_untuned);
+  }
+  EXPECT_EQ(make().winner, entrants_.at(2).candidate) << "it gets the row all the same";
+}
+
 TEST_F(DecisionMaker, NumbersTheFinalistsByTheirSolversLists) {
   EXPECT_EQ(make().winner_number(), std::nullopt);
   contenders_ = {{.solver = "a.gemm",
-                  .version = "1",
+                  .version = "1+3",
                   .space = SearchSpace::listed({Config::parse("x=7"), Config::parse("x=5"), Config::parse("x=2")})}};
   EXPECT_EQ(make().winner_number(), 2u);
   EXPECT_EQ(make().finalists.front().number, std::nullopt) << "x=1 is not on the list";

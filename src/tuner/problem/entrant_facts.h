@@ -21,6 +21,7 @@ struct EntrantFacts {
   uint64_t workspace_bytes = 0, rotation_bytes = 0;
   bool shortlisted = false;
   Requirement states = Requirement::none;  ///< Requirement that its plan states, and was found to keep.
+  double bandwidth_gbs = 0;                ///< See AdmitAnswer.
   std::vector<BinaryIdentity> binaries;
   std::vector<BinaryMetadata> metadata;  ///< compiler_reports() of the binaries.
   double prepare_s = 0, timing_s = 0;    ///< Spent on it in this run, see Trial.
