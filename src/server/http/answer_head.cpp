@@ -40,8 +40,6 @@ std::string_view phrase(int status) {
       return "Content Too Large";
     case 421:
       return "Misdirected Request";
-    case 431:
-      return "Request Header Fields Too Large";
     case 500:
       return "Internal Server Error";
     case 503:

@@ -34,11 +34,6 @@ void refuse(ConnectionStream& stream, const HttpAnswer& answer) {
   static_cast<void>(stream.write(answer_head(answer, BodyEnd::length, true) + answer.body));
 }
 
-HttpAnswer refusal_of(ReadEnd end, int status_if_large) {
-  return end == ReadEnd::too_large ? text_answer(status_if_large, "the request is too large")
-                                   : text_answer(400, "the request is malformed");
-}
-
 }  // namespace
 
 struct HttpServer::State {
@@ -99,11 +94,11 @@ struct HttpServer::State {
   bool serve_request(ConnectionStream& stream) {
     std::string text;
     const ReadEnd read = stream.read_head(text);
-    if (read == ReadEnd::gone) return false;
+    if (read == ReadEnd::gone || read == ReadEnd::too_large) return false;
     std::optional<ParsedHead> head;
     if (read == ReadEnd::whole) head = parse_head(text);
     if (!head) {
-      refuse(stream, refusal_of(read, 431));
+      refuse(stream, text_answer(400, "the request is malformed"));
       return false;
     }
     const HttpRequest& request = head->request;
@@ -128,7 +123,7 @@ struct HttpServer::State {
     if (head.expects_continue && !stream.write("HTTP/1.1 100 Continue\r\n\r\n")) return false;
     std::string body;
     const ReadEnd read = stream.read_body(*head.body_bytes, body);
-    if (read == ReadEnd::too_large) refuse(stream, refusal_of(read, 413));
+    if (read == ReadEnd::too_large) refuse(stream, text_answer(413, "the form is too large"));
     if (head.is_form) head.request.form = parse_fields(body);
     return read == ReadEnd::whole;
   }
