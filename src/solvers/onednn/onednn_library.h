@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cstdint>
 #include <string_view>
 
 #include "ops/gemm/gemm_op.h"
@@ -19,5 +20,12 @@ std::string_view onednn_file();
 
 /// Whether this version has an fp16 implementation for this CPU other than the reference. Calls no library.
 Support onednn_supports_fp16(const GemmShape& shape);
+
+/// Whether this version computes an activation of every value, Inf and NaN too. Calls no library.
+Support onednn_supports_activation(Activation act);
+
+/// Memory that a primitive of an implementation holds, as measured (tests/conformance/plan_memory_test.cpp): mostly
+/// generated code. oneDNN itself keeps the last 1024 primitives of a process, even those whose plans are destroyed.
+uint64_t onednn_primitive_bytes(std::string_view implementation);
 
 }  // namespace attune

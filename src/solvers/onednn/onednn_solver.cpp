@@ -161,20 +161,12 @@ void with_first_matmul(const Description& d, const dnnl::engine& engine, Use use
   }
 }
 
-/// Memory that a primitive of an implementation holds, as measured (tests/conformance/plan_memory_test.cpp): mostly
-/// generated code. oneDNN itself keeps the last 1024 primitives of a process, even those whose plans are destroyed.
-uint64_t primitive_bytes(std::string_view implementation) {
-  constexpr uint64_t kOfABrgemm = 128 * 1024, kOfAnAmxBrgemm = 192 * 1024, kOfAnother = 24 * 1024;
-  if (!implementation.starts_with("brg")) return kOfAnother;
-  return implementation.find("amx") == std::string_view::npos ? kOfABrgemm : kOfAnAmxBrgemm;
-}
-
 /// A primitive with its arguments, which are made once: run() allocates nothing.
 class PreparedMatmul {
  public:
   PreparedMatmul(const dnnl::matmul::primitive_desc& chosen, const dnnl::engine& engine, bool has_bias)
       : workspace_bytes_(chosen.scratchpad_desc().get_size()),
-        host_bytes_(primitive_bytes(chosen.impl_info_str())),
+        host_bytes_(onednn_primitive_bytes(chosen.impl_info_str())),
         matmul_(chosen) {
     const auto add = [&](int argument, const memory::desc& desc) {
       arguments_.emplace(argument, memory(desc, engine, DNNL_MEMORY_NONE));
@@ -467,6 +459,7 @@ class OnednnSolver final : public Solver {
         !support.yes)
       return support;
     const auto shape = GemmShape::of(problem);
+    if (const Support support = onednn_supports_activation(shape.epilogue.act); !support.yes) return support;
     if (shape.in == DType::fp16 || shape.out == DType::fp16) {
       if (const Support support = onednn_supports_fp16(shape); !support.yes) return support;
     }
