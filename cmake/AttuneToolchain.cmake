@@ -16,7 +16,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
 else()
   add_compile_options(-Wno-unknown-attributes -Wno-deprecated-declarations)  # optimize("O3"); libstdc++ on itself
 endif()
-# Warnings as errors are for CI and developers: a newer compiler must not stop a user's build.
+# For CI alone (.ci/run): a newer compiler's warning must not stop anybody else's build.
 if(ATTUNE_WERROR)
   add_compile_options(-Werror)
 endif()

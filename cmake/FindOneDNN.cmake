@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: MIT
-# oneDNN 2.x. Debian's own dnnl-config.cmake asks for OpenCL headers, which a CPU build does not use.
+# oneDNN of the system, version 2 or 3. Debian's own dnnl-config.cmake asks for OpenCL headers, which a CPU build does not use.
 find_path(OneDNN_INCLUDE_DIR oneapi/dnnl/dnnl.hpp)
 find_library(OneDNN_LIBRARY dnnl)
-# On a system that has only version 3 this finds nothing; FindOneDNN3 finds that version.
-if(EXISTS "${OneDNN_INCLUDE_DIR}/oneapi/dnnl/dnnl_version.h")
-  file(STRINGS "${OneDNN_INCLUDE_DIR}/oneapi/dnnl/dnnl_version.h" major REGEX "define DNNL_VERSION_MAJOR +2$")
-  if(NOT major)
-    unset(OneDNN_LIBRARY CACHE)
+set(OneDNN_IS_SUPPORTED OFF)
+if(OneDNN_INCLUDE_DIR)
+  file(STRINGS ${OneDNN_INCLUDE_DIR}/oneapi/dnnl/dnnl_version.h OneDNN_MAJOR REGEX "define DNNL_VERSION_MAJOR +[23]$")
+  if(OneDNN_MAJOR)
+    set(OneDNN_IS_SUPPORTED ON)
   endif()
 endif()
+include(FindPackageHandleStandardArgs)
 include(AttuneImport)
-attune_find_and_import(OneDNN OneDNN::dnnl)
+find_package_handle_standard_args(OneDNN REQUIRED_VARS OneDNN_LIBRARY OneDNN_INCLUDE_DIR OneDNN_IS_SUPPORTED)
+if(OneDNN_FOUND)
+  attune_import(OneDNN::dnnl "${OneDNN_INCLUDE_DIR}" ${OneDNN_LIBRARY})
+endif()

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-# oneDNN 3.x beside Debian's 2.x, over the same libgomp. Gives OneDNN3::dnnl. Looked for in ATTUNE_VENDOR/onednn3
-# (tools/setup --with-onednn3), in $DNNLROOT, then in the system; found only if the headers are of a version 3.
+# oneDNN 3.x beside the system's version, over the same libgomp. Gives OneDNN3::dnnl. Looked for in ATTUNE_VENDOR/onednn3
+# (tools/setup --with-onednn3) and in $DNNLROOT; found only if the headers are of a version 3. The system's own version
+# is OneDNN.
 set(roots ${ATTUNE_VENDOR_FOLDER}/onednn3 $ENV{DNNLROOT})
-find_path(OneDNN3_INCLUDE_DIR oneapi/dnnl/dnnl.hpp HINTS ${roots} PATH_SUFFIXES include)
-find_library(OneDNN3_LIBRARY NAMES libdnnl.so.3 HINTS ${roots} PATH_SUFFIXES lib)
+find_path(OneDNN3_INCLUDE_DIR oneapi/dnnl/dnnl.hpp PATHS ${roots} PATH_SUFFIXES include NO_DEFAULT_PATH)
+find_library(OneDNN3_LIBRARY NAMES libdnnl.so.3 PATHS ${roots} PATH_SUFFIXES lib NO_DEFAULT_PATH)
 set(OneDNN3_VERSION "")
 if(OneDNN3_INCLUDE_DIR)
   file(STRINGS ${OneDNN3_INCLUDE_DIR}/oneapi/dnnl/dnnl_version.h numbers REGEX "define DNNL_VERSION_(MAJOR|MINOR|PATCH) +[0-9]+")

@@ -138,20 +138,32 @@ class AProcess(unittest.TestCase):
             assert len(os.sched_getaffinity(0)) == 1, "the copy has bound this thread"
             before = set(cores_of_threads())
         """
-        with self.subTest("OMP_PROC_BIND"):
-            self.run_script(
-                textwrap.dedent(own_copy)
-                + textwrap.dedent(
-                    f"""
-                    assert attune.get_num_threads() == {CORES}, attune.get_num_threads()
+        check = f"""
+            assert attune.get_num_threads() == {CORES}, attune.get_num_threads()
+            call()
+            team = [cores for thread, cores in cores_of_threads().items() if thread not in before]
+            mine = os.sched_getaffinity(0)
+            assert len(mine) == 1, mine
+            assert any(cores - mine for cores in team), (mine, team)
+        """
+        for solver in ("", "onednn", "blis", "libxsmm", "jit_cpu"):  # OpenBLAS may be NumPy's, with its pool.
+            candidate = f"""
+                def call():
                     product()
-                    team = [cores for thread, cores in cores_of_threads().items() if thread not in before]
-                    mine = os.sched_getaffinity(0)
-                    assert any(not cores & mine for cores in team), (mine, team)
-                    """
-                ),
-                OMP_PROC_BIND="true",
-            )
+                problem = "gemm_a16w16 m=64 n=512 k=512 dtype=fp32"
+                if {solver!r}:
+                    listed = {{one["solver"]: one["candidates"].values() for one in attune.candidates(problem)}}
+                    named = [one for one in listed.get({solver + ".gemm"!r}, ()) if "threads={CORES}" in one]
+                    if not named:
+                        raise SystemExit
+                    def call():
+                        y = np.zeros((64, 512), np.float32)
+                        attune.run(problem, named[0], [x, w, y])
+                        assert (y == 512).all()
+            """
+            with self.subTest(solver or "the default"):
+                text = "".join(map(textwrap.dedent, (own_copy, candidate, check)))
+                self.run_script(text, OMP_PROC_BIND="true")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "device/core_binding.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -22,7 +25,11 @@ CoreBinding::CoreBinding(const std::vector<int>& cores) {
 
 UnboundThread::UnboundThread() noexcept {
   try {
-    const std::vector<int> cores = process_cores();
+    const std::vector<int> of_main = cores_of_thread(::getpid());
+    std::vector<int> cores = process_cores();
+    cores.insert(cores.end(), of_main.begin(), of_main.end());
+    std::ranges::sort(cores);
+    cores.erase(std::ranges::unique(cores).begin(), cores.end());
     if (allowed_cores().size() < cores.size()) binding_.emplace(cores);
   } catch (const std::exception&) {
     // The teams may share a core, and compute all the same.

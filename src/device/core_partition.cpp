@@ -1,61 +1,75 @@
 // SPDX-License-Identifier: MIT
 #include "device/core_partition.h"
 
-#include <hwloc.h>
+#include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <climits>
-#include <cstring>
-#include <memory>
+#include <array>
+#include <map>
+#include <string_view>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/machine.h"
+#include "base/text.h"
 
 namespace attune {
 namespace {
 
-struct FreeTopology {
-  void operator()(hwloc_topology* topology) const { hwloc_topology_destroy(topology); }
-};
-struct FreeBitmap {
-  void operator()(hwloc_bitmap_s* bitmap) const { hwloc_bitmap_free(bitmap); }
-};
-using Bitmap = std::unique_ptr<hwloc_bitmap_s, FreeBitmap>;
+namespace fs = std::filesystem;
 
-/// The part of the machine that this process may use.
-std::unique_ptr<hwloc_topology, FreeTopology> load_topology(const std::vector<int>& cores) {
-  hwloc_topology_t topology = nullptr;
-  if (hwloc_topology_init(&topology) != 0 || hwloc_topology_load(topology) != 0)
-    fail(ErrorCode::device, "hwloc cannot read the processor topology ({})", std::strerror(errno));
-  std::unique_ptr<hwloc_topology, FreeTopology> loaded(topology);
-  const Bitmap allowed(hwloc_bitmap_alloc());
-  for (const int core : cores) hwloc_bitmap_set(allowed.get(), static_cast<unsigned>(core));
-  hwloc_topology_restrict(topology, allowed.get(), 0);
-  return loaded;
+/// Where a core lies, outermost first: cores with more numbers in common are closer.
+using Place = std::array<int64_t, 6>;
+
+/// A number of sysfs; -1 where the kernel does not tell it.
+int64_t number_in(const fs::path& file) {
+  const auto text = read_file_if_any(file);
+  return text ? parse_int(trim(*text)).value_or(-1) : -1;
+}
+
+/// The NUMA node of a core, which is the name of a link in its folder: `node1`.
+int64_t node_of(const fs::path& folder) {
+  constexpr std::string_view kPrefix = "node";
+  std::error_code unreadable;
+  for (const auto& entry : fs::directory_iterator(folder, unreadable)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(kPrefix)) continue;
+    if (const auto node = parse_int(std::string_view(name).substr(kPrefix.size()))) return *node;
+  }
+  return -1;
+}
+
+Place place_of(int core, const fs::path& root) {
+  const fs::path folder = root / fmt::format("sys/devices/system/cpu/cpu{}", core);
+  const fs::path topology = folder / "topology";
+  return {number_in(topology / "physical_package_id"),
+          node_of(folder),
+          number_in(topology / "die_id"),
+          number_in(folder / "cache/index3/id"),
+          number_in(topology / "core_id"),
+          core};
 }
 
 }  // namespace
 
 std::vector<std::vector<int>> partition_cores(size_t num_parts) {
-  const std::vector<int> cores = allowed_cores();
-  if (num_parts == 0 || cores.size() < num_parts) {
+  return partition_cores(allowed_cores(), num_parts, "/");
+}
+
+std::vector<std::vector<int>> partition_cores(std::vector<int> cores, size_t num_parts, const fs::path& root) {
+  if (num_parts == 0 || cores.size() < num_parts)
     fail(ErrorCode::invalid_input, "there are fewer cores than devices: {} cores, {} devices", cores.size(), num_parts);
-  }
-  const auto topology = load_topology(cores);
-  hwloc_obj_t root = hwloc_get_root_obj(topology.get());
-  std::vector<hwloc_bitmap_t> sets(num_parts, nullptr);
-  if (hwloc_distrib(topology.get(), &root, 1, sets.data(), static_cast<unsigned>(num_parts), INT_MAX, 0) != 0)
-    fail(ErrorCode::device, "hwloc cannot divide the processors");
+  std::map<int, Place> places;
+  for (const int core : cores) places[core] = place_of(core, root);
+  std::ranges::sort(cores, {}, [&](int core) { return places[core]; });
   std::vector<std::vector<int>> parts;
-  size_t smallest = cores.size();
-  for (hwloc_bitmap_t set : sets) {
-    const Bitmap owned(set);
-    std::vector<int>& part = parts.emplace_back();
-    for (int core = hwloc_bitmap_first(set); core >= 0; core = hwloc_bitmap_next(set, core)) part.push_back(core);
-    smallest = std::min(smallest, part.size());
+  const size_t size = cores.size() / num_parts;
+  for (size_t i = 0; i < num_parts; ++i) {
+    // What is left over lies between the parts, so that fewer of them lie in two packages.
+    const size_t begin = (i * cores.size() + num_parts - 1) / num_parts;
+    const auto first = cores.begin() + static_cast<std::ptrdiff_t>(begin);
+    std::ranges::sort(parts.emplace_back(first, first + static_cast<std::ptrdiff_t>(size)));
   }
-  for (auto& part : parts) part.resize(smallest);
   return parts;
 }
 

@@ -302,7 +302,7 @@ TEST_F(TunerOnFake, ReportsWhatItCannotRunAndGoesOn) {
 }
 
 TEST_F(TunerOnFake, SaysWhenNoSolverTakesTheProblem) {
-  options_.libraries = {"onednn"};
+  options_.libraries = {"portable"};
   const auto result = run_one(problem(16));
   EXPECT_EQ(result.ending, Ending::unsupported);
   EXPECT_NE(result.reason.find("runs on a host only"), std::string::npos) << result.reason;

@@ -16,6 +16,27 @@ HEADER = "gfx,cu_num,M,N,K,bias,dtype,outdtype,scaleAB,bpreshuffle,us,kernelName
 UNTUNED = "fake.gemm@1:split_k=1;tile_m=64;tile_n=64"
 
 
+class OtherVersion(story.Story):
+    def test_a_row_of_another_onednn_is_named_and_the_next_row_of_its_key_serves(self):
+        if not any(one["id"] == "onednn.gemm" and one["available"] for one in self.attune("list", "solvers", "--json").json):
+            self.skipTest("onednn.gemm is not available here")
+        problem = "gemm_a16w16 m=64 n=96 k=128 dtype=fp32"
+        timed = self.attune("bench", problem, "--iters", "1", "--json").json
+        gfx, cores = timed["device"].split("/")
+        here = next(one["candidate"] for one in timed["candidates"] if one["candidate"].startswith("onednn.gemm@"))
+        other = re.sub(r"@1\+(\d)[^:]*", lambda found: "@1+3.7.2" if found[1] == "2" else "@1+2.6.3", here)
+        rows = "".join(f"{gfx},{cores},64,96,128,False,torch.float32,torch.float32,False,False,{us},{name}\n"
+                       for us, name in ((1, other), (3, "portable.gemm@1:block=4x4"), (2, here)))
+        self.put("t.csv", HEADER + rows)
+        served = self.attune("explain", problem, "-t", "t.csv", "--json").json
+        self.assertEqual((served["match"], served["candidate"]), ("exact", here))
+        rows = self.attune("check", "t.csv", "--no-run", "--json", status=1).json
+        unusable, slower, taken = rows
+        self.assertEqual((unusable["line"], unusable["kernel"], unusable["status"]), (2, other, "unusable"))
+        self.assertRegex(unusable["reason"], r"made with onednn\.gemm 1\+\S+, this machine has 1\+")
+        self.assertEqual((slower["status"], taken["status"]), ("not taken", "loaded"))
+
+
 class LongTable(story.Story):
     NUM_ROWS = 3000
 

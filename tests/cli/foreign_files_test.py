@@ -213,7 +213,7 @@ class ForeignFiles(story.Story):
     def test_the_commands_themselves_do_their_work(self):
         """Else an option could be refused for another reason."""
         for command, arguments in COMMANDS.items():
-            if arguments is not None:
+            if arguments is not None and (command != "serve" or story.HAS_SERVER):
                 with self.subTest(command):
                     running = self.start(*arguments)
                     if command == "serve":  # It goes on until it is told to end.

@@ -26,6 +26,7 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 DATA = REPOSITORY / "tests" / "data"
 PROGRAM = Path(os.environ.get("ATTUNE_BIN", REPOSITORY / "build" / "release" / "attune")).resolve()
+HAS_SERVER = (PROGRAM.parent / "modules" / "attune_server.so").exists()  # A build without Boost has none.
 
 
 def has_address_sanitizer(program):

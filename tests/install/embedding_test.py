@@ -167,7 +167,9 @@ class AnEmbeddedLibrary(story.Story):
         self.assertEqual(re.findall(r"attune_solver_\w+", done.stdout), [])
         # The first shape opens what serves it and nothing else.
         done = self.act("maps", "compute")
-        self.assertEqual(set(re.findall(r"attune_solver_\w+", done.stdout)), {"attune_solver_onednn"})
+        there = {one["id"] for one in self.attune("list", "solvers", "--json").json if one["available"]}
+        serving = [f"attune_solver_{name}" for name in ("onednn", "blis", "openblas") if f"{name}.gemm" in there]
+        self.assertEqual(set(re.findall(r"attune_solver_\w+", done.stdout)), set(serving[:1]))
 
     def test_a_library_that_computes_nothing_ends_in_little_memory(self):
         for megabytes in (48, 64, 128, 256):

@@ -21,7 +21,7 @@ HERE = Path(__file__).resolve().parent
 CALLS = os.environ.get("ATTUNE_RUNTIME_CALLS", "60")
 PROBLEM = "gemm_a16w16 m=48 n=96 k=64 dtype=fp32"  # As in guest.c.
 HEADER = "gfx,cu_num,M,N,K,bias,dtype,outdtype,scaleAB,bpreshuffle,libtype,solidx,splitK,us,kernelName,err_ratio,tflops,bw\n"
-ALLOCATORS = {"": "", "jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4", "mimalloc": "libmimalloc.so.2"}
+ALLOCATORS = {"": "", "jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4", "mimalloc": ctypes.util.find_library("mimalloc") or "libmimalloc.so"}
 RUNTIMES = {"dynamic": (), "static": ("-static-libstdc++", "-static-libgcc"),
             "static, exported": ("-static-libstdc++", "-static-libgcc", "-rdynamic")}
 SANITIZERS = ("address", "thread", "leak", "undefined")
@@ -141,8 +141,8 @@ class ProgramsOfTheirOwnRunTime(Guests):
         foreign = str(self.foreign_library())
         cases = {name: f"{file} {foreign}" for name, file in ALLOCATORS.items()}
         for name, file in {"openblas": "openblas-pthread/libopenblas.so.0", "blas": "openblas-pthread/libblas.so.3",
-                           "blis": "blis-openmp/libblis.so.4", "onednn": "libdnnl.so.2"}.items():
-            if (path := Path(VENDORS, file)).exists():
+                           "blis": "blis-openmp/libblis.so.*", "onednn": "libdnnl.so.*"}.items():
+            for path in list(Path(VENDORS).glob(file))[:1]:
                 cases[name] = f"libjemalloc.so.2 {path}"
         self.all_work([((f"preloaded {name}", program, preloaded), {}) for name, preloaded in cases.items()])
 

@@ -3,6 +3,7 @@
 run time: guest.py, with the environment that wheel_test.py makes. Ends with 77, and a line that says why, where this
 cannot be done. $ATTUNE_RUNTIME_CALLS: calls of each program (default 60); PyTorch runs only if it is set, because its
 kernels take a while to compile."""
+import ctypes.util
 import json
 import os
 import shutil
@@ -17,7 +18,7 @@ CALLS = os.environ.get("ATTUNE_RUNTIME_CALLS")
 PROBLEM = "gemm_a16w16 m=48 n=96 k=64 dtype=fp32"  # As in guest.py.
 HEADER = "gfx,cu_num,M,N,K,bias,dtype,outdtype,scaleAB,bpreshuffle,libtype,solidx,splitK,us,kernelName,err_ratio,tflops,bw\n"
 STATIC = "-static-libstdc++ -static-libgcc -rdynamic"
-ALLOCATORS = ("", "libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libmimalloc.so.2")
+ALLOCATORS = ("", "libjemalloc.so.2", "libtcmalloc_minimal.so.4", ctypes.util.find_library("mimalloc") or "libmimalloc.so")
 # Python keeps memory until its end, which is no concern of a guest. NumPy uses the same OpenBLAS, whose threads
 # ThreadSanitizer does not understand (docs/run_time.md).
 SANITIZER_OPTIONS = {"ASAN_OPTIONS": "detect_leaks=0:intercept_tls_get_addr=0", "TSAN_OPTIONS": "exitcode=66:ignore_noninstrumented_modules=1", "LSAN_OPTIONS": "exitcode=0"}

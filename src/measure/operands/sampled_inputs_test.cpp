@@ -17,8 +17,9 @@ TEST(SampledInputs, ElementsComputedFromThemAreThoseOfAllInputs) {
        {"gemm_a16w16 m=7 n=9 k=33 dtype=bf16", "gemm_a16w16 m=7 n=9 k=33 trans_a=1 trans_b=0 dtype=fp16",
         "gemm_a16w16 m=7 n=9 k=33 bias=1 act=gelu alpha=any beta=any out_scale=1 dtype=bf16 outdtype=fp32",
         "gemm_a16w16 m=7 n=9 k=33 trans_a=1 bias=1 beta=1 dtype=fp32"}) {
-    const Op& op = op_of(Problem::parse(key));
-    const Problem problem = op.normalise(Problem::parse(key), FakeDevice::describe());
+    const Problem written = Problem::parse(key);
+    const Op& op = op_of(written);
+    const Problem problem = op.normalise(written, FakeDevice::describe());
     for (const Distribution distribution : {Distribution::normal, Distribution::integers}) {
       std::vector<std::vector<std::byte>> bytes;
       HostTensors all;
@@ -41,8 +42,9 @@ TEST(SampledInputs, ElementsComputedFromThemAreThoseOfAllInputs) {
 }
 
 TEST(SampledInputs, WhatNoElementNeedsIsNotWritten) {
-  const Op& op = op_of(Problem::parse("gemm_a16w16 m=7 n=9 k=33"));
-  const Problem problem = op.normalise(Problem::parse("gemm_a16w16 m=7 n=9 k=33"), FakeDevice::describe());
+  const Problem written = Problem::parse("gemm_a16w16 m=7 n=9 k=33");
+  const Op& op = op_of(written);
+  const Problem problem = op.normalise(written, FakeDevice::describe());
   const std::array elements = {SampledInputs::Element{2, 4}};
   const SampledInputs sampled(op, problem, Distribution::normal, 5, elements);
   const auto x = sampled.tensors().operands[0];

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "server/http/connection_stream.h"
 
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+
+#include "server/http/request_head.h"
 
 namespace attune {
 
@@ -21,6 +24,8 @@ bool ConnectionStream::wait(short events, milliseconds most) const {
   } while (ready < 0 && errno == EINTR);
   return ready > 0 && (one.revents & events) != 0;
 }
+
+bool ConnectionStream::is_abandoned() const { return wait(POLLRDHUP | POLLHUP | POLLERR, milliseconds(0)); }
 
 bool ConnectionStream::is_writable() const {
   if (wait(POLLOUT, milliseconds(0))) return true;
@@ -47,51 +52,60 @@ bool ConnectionStream::begin_request(const std::function<bool()>& is_ended) {
   }
   ++num_requests_;
   num_read_ = 0;
-  is_read_ = is_malformed_ = has_answered_ = false;
-  head_ = {};
   deadline_ = steady_clock::now() + limits_.request_time;
   return true;
 }
 
-// The library asks for one byte at a time while it reads headers.
-ssize_t ConnectionStream::read(char* bytes, size_t size) {
-  if (is_malformed_) return -1;
-  if (ahead_.empty()) {
-    const auto left = duration_cast<milliseconds>(deadline_ - steady_clock::now());
-    if (num_read_ >= limits_.max_request_bytes || left.count() <= 0 || !wait(POLLIN, left)) {
-      must_close = true;
-      return -1;
-    }
-    std::array<char, 4096> block;
-    const ssize_t got = ::recv(socket_, block.data(), block.size(), 0);
-    if (got <= 0) return got;
-    ahead_.assign(block.data(), static_cast<size_t>(got));
-  }
-  const size_t left = limits_.max_request_bytes - std::min(num_read_, limits_.max_request_bytes);
-  const size_t taken = std::min({size, ahead_.size(), left});
-  if (taken == 0) {
-    must_close = true;
-    return -1;
-  }
-  is_malformed_ = !std::all_of(ahead_.begin(), ahead_.begin() + static_cast<std::ptrdiff_t>(taken),
-                               [&](char byte) { return head_.take(byte); });
-  if (is_malformed_) {
-    must_close = true;
-    return -1;
-  }
-  std::copy_n(ahead_.begin(), taken, bytes);
-  ahead_.erase(0, taken);
-  num_read_ += taken;
-  return static_cast<ssize_t>(taken);
+/// Has at least one byte in `ahead_` that the request may take.
+ReadEnd ConnectionStream::fill() {
+  if (num_read_ >= limits_.max_request_bytes) return ReadEnd::too_large;
+  if (!ahead_.empty()) return ReadEnd::whole;
+  const auto left = duration_cast<milliseconds>(deadline_ - steady_clock::now());
+  if (left.count() <= 0 || !wait(POLLIN, left)) return ReadEnd::gone;
+  std::array<char, 4096> block;
+  const ssize_t got = ::recv(socket_, block.data(), block.size(), 0);
+  if (got <= 0) return ReadEnd::gone;
+  ahead_.assign(block.data(), static_cast<size_t>(got));
+  return ReadEnd::whole;
 }
 
-ssize_t ConnectionStream::write(const char* bytes, size_t size) {
-  for (;;) {
-    const ssize_t sent = ::send(socket_, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
-    has_answered_ |= sent > 0;
-    if (sent >= 0 || (errno != EAGAIN && errno != EINTR)) return sent;
-    if (!is_writable()) return -1;
+ReadEnd ConnectionStream::read_head(std::string& head) {
+  RequestHead form;
+  while (!form.is_complete()) {
+    if (const ReadEnd end = fill(); end != ReadEnd::whole) return end;
+    const size_t most = std::min(ahead_.size(), limits_.max_request_bytes - num_read_);
+    size_t taken = 0;
+    while (taken < most && !form.is_complete()) {
+      if (!form.take(ahead_[taken++])) return ReadEnd::malformed;
+    }
+    head.append(ahead_, 0, taken);
+    ahead_.erase(0, taken);
+    num_read_ += taken;
   }
+  return ReadEnd::whole;
+}
+
+ReadEnd ConnectionStream::read_body(size_t size, std::string& body) {
+  if (size > limits_.max_request_bytes - num_read_) return ReadEnd::too_large;
+  while (body.size() < size) {
+    if (const ReadEnd end = fill(); end != ReadEnd::whole) return end;
+    const size_t taken = std::min(ahead_.size(), size - body.size());
+    body.append(ahead_, 0, taken);
+    ahead_.erase(0, taken);
+    num_read_ += taken;
+  }
+  return ReadEnd::whole;
+}
+
+bool ConnectionStream::write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent > 0)
+      bytes.remove_prefix(static_cast<size_t>(sent));
+    else if ((errno != EAGAIN && errno != EINTR) || !is_writable())
+      return false;
+  }
+  return true;
 }
 
 }  // namespace attune

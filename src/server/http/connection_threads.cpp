@@ -2,25 +2,32 @@
 #include "server/http/connection_threads.h"
 
 #include <algorithm>
+#include <system_error>
 
 namespace attune {
 
-thread_local bool ConnectionThreads::is_refusal_ = false;
+bool ConnectionThreads::enqueue(std::function<void()> task) {
+  const Lock lock(mutex_);
+  if (num_open_ >= max_connections_ && !end_one_()) return false;
+  ++num_open_;
+  if (!has_thread()) {
+    --num_open_;
+    return false;
+  }
+  tasks_.push_back(std::move(task));
+  wake_.notify_one();
+  return true;
+}
 
-void ConnectionThreads::enqueue(std::function<void()> task) {
-  {
-    const Lock lock(mutex_);
-    if (num_open_ < max_connections_ || end_one_()) {
-      ++num_open_;
-      tasks_.push_back(std::move(task));
-      if (threads_.size() < std::min(num_open_, max_connections_)) threads_.emplace_back([this] { work(); });
-      wake_.notify_one();
-      return;
+/// Starts a thread if there is work for one more; returns whether there is any.
+bool ConnectionThreads::has_thread() {
+  if (threads_.size() < std::min(num_open_, max_connections_)) {
+    try {
+      threads_.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {  // The system refuses one: those that run serve the connection later.
     }
   }
-  is_refusal_ = true;
-  task();
-  is_refusal_ = false;
+  return !threads_.empty();
 }
 
 void ConnectionThreads::work() {

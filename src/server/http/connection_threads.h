@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-#include <httplib.h>
-
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
@@ -14,23 +12,25 @@
 namespace attune {
 
 /// Threads that serve connections, at most as many as connections are allowed; started as they are needed. A
-/// connection beyond them takes the place of one that can be ended, or is refused at once, in the thread that accepts.
-class ConnectionThreads final : public httplib::TaskQueue {
+/// connection beyond them takes the place of one that can be ended, or is refused.
+class ConnectionThreads {
  public:
   /// `end_one`: has a connection end within moments, and returns whether there was one that can. Requires: it does not
   /// wait.
   ConnectionThreads(size_t max_connections, std::function<bool()> end_one)
       : max_connections_(max_connections), end_one_(std::move(end_one)) {}
+  ~ConnectionThreads() { shutdown(); }
+  ConnectionThreads(const ConnectionThreads&) = delete;
+  ConnectionThreads& operator=(const ConnectionThreads&) = delete;
 
-  /// Whether the calling thread runs a task that is to refuse its connection.
-  static bool is_refusal() noexcept { return is_refusal_; }
-
-  void enqueue(std::function<void()> task) override;
-  /// Waits until the tasks have ended.
-  void shutdown() override;
+  /// Has a thread run the task, which serves one connection and throws nothing. Returns false if there is no place.
+  bool enqueue(std::function<void()> task);
+  /// Runs what is queued, then ends the threads.
+  void shutdown();
 
  private:
   void work();
+  bool has_thread() ATTUNE_REQUIRES(mutex_);
 
   const size_t max_connections_;
   const std::function<bool()> end_one_;
@@ -40,7 +40,6 @@ class ConnectionThreads final : public httplib::TaskQueue {
   std::vector<std::thread> threads_ ATTUNE_GUARDED_BY(mutex_);
   size_t num_open_ ATTUNE_GUARDED_BY(mutex_) = 0;  ///< Connections that wait or are served.
   bool is_ended_ ATTUNE_GUARDED_BY(mutex_) = false;
-  static thread_local bool is_refusal_;
 };
 
 }  // namespace attune

@@ -9,9 +9,9 @@
 
 namespace attune {
 
-/// An HTTP/1.1 server (cpp-httplib) with hard limits. It answers GET, HEAD and, on `form_path`, POST of a form; other
-/// methods get 405, and a request with a body elsewhere 400 and its connection closed, so that nobody takes the body
-/// for the next request. Every answer forbids scripts and styles of others, framing, and guessing of types.
+/// An HTTP/1.1 server with hard limits. It answers GET, HEAD and, on `form_path`, POST of a form; other
+/// methods get 405, and a request with a body elsewhere 400 and its connection closed, so that the body is not
+/// taken for the next request. Every answer forbids scripts and styles of others, framing, and guessing of types.
 class HttpServer {
  public:
   /// Binds. Throws io, with the reason, when the address cannot be had.

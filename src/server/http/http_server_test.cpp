@@ -95,6 +95,10 @@ class HttpServerTest : public testing::Test {
                 std::this_thread::sleep_for(std::chrono::milliseconds(20));
                 return std::optional<std::string>("");
               }};
+    if (request.path == "/counts")
+      return {.type = "text/event-stream", .parts = [count = 0]() mutable {
+                return ++count > 2 ? std::nullopt : std::optional<std::string>(std::to_string(count));
+              }};
     std::string body = request.method + " " + request.path;
     for (const auto& [name, value] : request.query) body += " " + name + "=" + value;
     for (const auto& [name, value] : request.form) body += " form " + name + "=" + value;
@@ -131,6 +135,32 @@ TEST_F(HttpServerTest, AnswersSeveralRequestsOfAConnection) {
                   .ask("POST /login HTTP/1.1\r\nHost: h\r\nContent-Length: 7\r\n"
                        "Content-Type: application/x-www-form-urlencoded\r\n\r\ntoken=t"),
               HasSubstr("POST /login form token=t"));
+}
+
+TEST_F(HttpServerTest, ReadsAFormThatComesInPartsAndOnlyUpToItsEnd) {
+  const std::string head =
+      "POST /login HTTP/1.1\r\nHost: h\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: ";
+  const Client client(server_.port());
+  client.send(head + "7\r\nExpect: 100-continue\r\n\r\n");
+  EXPECT_THAT(client.receive("\r\n\r\n"), StartsWith("HTTP/1.1 100"));
+  client.send("tok");
+  EXPECT_EQ(client.receive("<never>", 50), "");
+  client.send("en=tGET /a HTTP/1.1\r\nHost: h\r\n\r\n");
+  EXPECT_THAT(client.receive("GET /a"), HasSubstr("form token=t"));
+  const std::string large = Client(server_.port()).ask(head + "5000\r\n\r\n" + std::string(5000, 'x'));
+  EXPECT_THAT(large, StartsWith("HTTP/1.1 413"));
+  EXPECT_THAT(large, HasSubstr("<closed>"));
+}
+
+TEST_F(HttpServerTest, AClientOfHttp10GetsAStreamThatEndsWithTheConnection) {
+  const Client client(server_.port());
+  client.send("GET /counts HTTP/1.0\r\nHost: h\r\nConnection: keep-alive\r\n\r\n");
+  const std::string old = client.receive("<closed>");
+  EXPECT_THAT(old, Not(HasSubstr("chunked")));
+  EXPECT_THAT(old, HasSubstr("\r\n\r\n12<closed>"));
+  const std::string now = Client(server_.port()).ask("GET /counts HTTP/1.1\r\nHost: h\r\n\r\n");
+  EXPECT_THAT(now, HasSubstr("Transfer-Encoding: chunked\r\n"));
+  EXPECT_THAT(now, HasSubstr("\r\n\r\n1\r\n1\r\n1\r\n2\r\n0\r\n\r\n"));
 }
 
 TEST_F(HttpServerTest, RefusesOtherMethodsAndBodiesAndClosesTheConnection) {

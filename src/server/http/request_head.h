@@ -10,6 +10,8 @@ class RequestHead {
  public:
   /// Takes the next byte of the connection. Returns false if the head is malformed; bytes after the head are no-ops.
   bool take(char byte);
+  /// Whether the empty line that ends a head was taken.
+  bool is_complete() const { return place_ == Place::end; }
 
  private:
   enum class Place { request_line, line_start, name, value, line_feed, last_line_feed, end };

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <limits>
 
+#include "device/core_binding.h"
 #include "solver/threads/new_threads.h"
 #include "solver/threads/team_size.h"
 
@@ -19,7 +20,6 @@ constexpr auto kRefusalLasts = std::chrono::milliseconds(100);
 
 /// What is known of the calling thread's teams.
 struct Answers {
-  int proven = 1;                                 ///< Largest size that the runtime has granted.
   int refused = std::numeric_limits<int>::max();  ///< Size that was last refused, and when.
   Clock::time_point refused_at;
 };
@@ -31,15 +31,18 @@ bool is_whole(int size) noexcept {
 #pragma omp parallel num_threads(size)
 #pragma omp master
   got = omp_get_num_threads();
-  if (got == size) answers.proven = size;
   return got == size;
 }
 
-/// Makes the calling thread's team larger; returns whether the system and the runtime grant it.
+/// Makes the calling thread's team larger, its new threads on all cores of the process; returns whether the system and
+/// the runtime grant it.
 __attribute__((cold, noinline)) bool grows(int from, int to) noexcept {
   const auto now = Clock::now();
   if (to >= answers.refused && now - answers.refused_at < kRefusalLasts) return false;
-  if (can_start_threads(static_cast<size_t>(to - from)) && (to <= answers.proven || is_whole(to))) return true;
+  if (can_start_threads(static_cast<size_t>(to - from))) {
+    const UnboundThread starting;
+    if (is_whole(to)) return true;
+  }
   answers.refused = to;
   answers.refused_at = now;
   return false;

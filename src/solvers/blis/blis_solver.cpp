@@ -22,18 +22,26 @@
 namespace attune {
 namespace {
 
+/// The library's state before the config is applied. Versions before 1.0 have an initializer of their own; newer ones
+/// know only this function which kind of threads the library was built for.
+rntm_t library_state() {
+  rntm_t runtime;
+  bli_rntm_init_from_global(&runtime);
+  bli_rntm_set_pack_a(false, &runtime);
+  bli_rntm_set_pack_b(false, &runtime);
+  return runtime;
+}
+
 /// One thread, which runs where BLIS cannot have its team.
 rntm_t one_thread(const Config& config) {
-  rntm_t runtime;
-  bli_rntm_init(&runtime);
+  rntm_t runtime = library_state();
   bli_rntm_set_num_threads(1, &runtime);
   bli_rntm_set_l3_sup(config.integer("sup") != 0, &runtime);
   return runtime;
 }
 
 rntm_t runtime_of(const Config& config) {
-  rntm_t runtime;
-  bli_rntm_init(&runtime);
+  rntm_t runtime = library_state();
   if (config.text("factor") == "auto") {
     bli_rntm_set_num_threads(config.integer("threads"), &runtime);
   } else {

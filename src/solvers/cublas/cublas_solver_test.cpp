@@ -55,7 +55,8 @@ TEST(CublasSolver, SupportsProductsWithoutABias) {
 }
 
 TEST(CublasSolver, IsNotTheDefaultWhereCublasltIsToo) {
-  const FamilySpec& family = op_of(Problem::parse("gemm_a16w16 m=1 n=64 k=128 dtype=bf16")).family();
+  const Problem problem = Problem::parse("gemm_a16w16 m=1 n=64 k=128 dtype=bf16");
+  const FamilySpec& family = op_of(problem).family();
   EXPECT_TRUE(comes_before(family, "cublaslt.gemm", "cublas.gemm"));
   EXPECT_TRUE(comes_before(family, "cublaslt.gemm", "jit_cuda.gemm"));
 }

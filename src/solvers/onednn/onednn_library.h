@@ -7,15 +7,17 @@
 
 namespace attune {
 
-/// Differences between the versions of oneDNN beyond their API; each module defines its own (onednn2.cpp, onednn3.cpp).
+/// Names of the solver that a module makes of oneDNN; each module defines its own (onednn.cpp, onednn3.cpp).
 struct OnednnLibrary {
-  std::string_view name;  ///< `onednn3`: prefix of the version's keys.
+  std::string_view name;  ///< `onednn3`: prefix of the keys of its versions and layouts.
   std::string_view id, title;
-  std::string_view file;  ///< `libdnnl.so.3`: prefix of the file name that must contain the entry points.
 };
 const OnednnLibrary& onednn_library();
 
-/// Whether this CPU has an fp16 implementation other than the reference. Touches no library.
+/// `libdnnl.so.3`: prefix of the name of the file that must contain the entry points, by the headers' version.
+std::string_view onednn_file();
+
+/// Whether this version has an fp16 implementation for this CPU other than the reference. Calls no library.
 Support onednn_supports_fp16(const GemmShape& shape);
 
 }  // namespace attune

@@ -240,8 +240,7 @@ class OnednnPlan final : public Plan {
 class OnednnBackend final : public Backend, public OpaqueLayouts {
  public:
   explicit OnednnBackend(const DeviceInfo& device) : device_(device), engine_(dnnl::engine::kind::cpu, 0) {
-    require_library(reinterpret_cast<const void*>(&dnnl_primitive_execute), "dnnl_primitive_execute",
-                    onednn_library().file);
+    require_library(reinterpret_cast<const void*>(&dnnl_primitive_execute), "dnnl_primitive_execute", onednn_file());
   }
 
   Versions versions() const override {

@@ -25,6 +25,9 @@ class Onednn : public testing::TestWithParam<const char*> {
     }
     return names;
   }
+  bool is_version_2() {
+    return onednn_.backend().versions().at(std::string(onednn_.solver().id())).starts_with("1+2.");
+  }
   OpenedSolver onednn_{GetParam()};
 };
 INSTANTIATE_TEST_SUITE_P(Versions, Onednn, testing::Values("onednn.gemm", "onednn3.gemm"), [](const auto& instance) {
@@ -121,11 +124,28 @@ TEST_P(Onednn, IsUntunedInTheLayoutItPrefers) {
 }
 
 TEST_P(Onednn, OfVersion2LeavesHalvesToOthers) {
-  if (onednn_.solver().id() != "onednn.gemm") GTEST_SKIP() << "version 3 has them, see onednn3_solver_test.cpp";
+  if (!is_version_2()) GTEST_SKIP() << "version 3 has them";
   EXPECT_THAT(onednn_.solver()
                   .supports(onednn_.problem("gemm_a16w16 m=8 n=16 k=32 dtype=fp16"), onednn_.device().info())
                   .reason,
               testing::HasSubstr("does not support fp16"));
+}
+
+TEST_P(Onednn, OfVersion3TakesHalvesWhereItHasMoreThanItsReference) {
+  if (is_version_2()) GTEST_SKIP() << "only version 3 has them";
+  for (const std::string problem :
+       {"gemm_a16w16 m=8 n=16 k=32 dtype=fp16", "gemm_a16w16 m=8 n=16 k=32 dtype=fp16 bias=1",
+        "gemm_a16w16 m=8 n=16 k=32 dtype=fp16 outdtype=fp32 bias=1"}) {
+    const auto support = onednn_.solver().supports(onednn_.problem(problem), onednn_.device().info());
+    if (!support.yes) {
+      EXPECT_THAT(support.reason, testing::AnyOf(testing::HasSubstr("AVX512-FP16"), testing::HasSubstr("fp16 bias")));
+      continue;
+    }
+    for (const Config& config : onednn_.configs(problem)) {
+      EXPECT_THAT(config.text("impl"), testing::Not(testing::StartsWith("ref"))) << problem;
+      EXPECT_EQ(onednn_.wrong(problem, config.key()), "");
+    }
+  }
 }
 
 }  // namespace

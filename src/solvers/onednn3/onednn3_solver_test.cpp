@@ -28,21 +28,5 @@ TEST_F(Onednn3, LivesBesideVersion2InOneProcess) {
   }
 }
 
-TEST_F(Onednn3, TakesHalvesWhereItHasMoreThanItsReference) {
-  for (const std::string problem :
-       {"gemm_a16w16 m=8 n=16 k=32 dtype=fp16", "gemm_a16w16 m=8 n=16 k=32 dtype=fp16 bias=1",
-        "gemm_a16w16 m=8 n=16 k=32 dtype=fp16 outdtype=fp32 bias=1"}) {
-    const auto support = newer_.solver().supports(newer_.problem(problem), newer_.device().info());
-    if (!support.yes) {
-      EXPECT_THAT(support.reason, testing::AnyOf(testing::HasSubstr("AVX512-FP16"), testing::HasSubstr("fp16 bias")));
-      continue;
-    }
-    for (const Config& config : newer_.configs(problem)) {
-      EXPECT_THAT(config.text("impl"), testing::Not(testing::StartsWith("ref"))) << problem;
-      EXPECT_EQ(newer_.wrong(problem, config.key()), "");
-    }
-  }
-}
-
 }  // namespace
 }  // namespace attune

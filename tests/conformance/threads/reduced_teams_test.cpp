@@ -3,16 +3,22 @@
 // setting in a process of its own, which is this program with arguments. ATTUNE_THREAD_CALLS: number of calls for each
 // pair; default 100.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <latch>
+#include <map>
+#include <set>
 #include <thread>
 #include <tuple>
 
 #include "base/error.h"
+#include "base/machine.h"
 #include "base/text.h"
 #include "checked_calls.h"
 #include "device/devices.h"
@@ -97,13 +103,72 @@ int run_traces(const std::string& solver) {
   return 0;
 }
 
-/// The solvers of hosts, and the dispatcher.
-std::vector<std::string> contestants() {
+/// The run time of each thread of this process in nanoseconds; empty where the kernel does not count it.
+std::map<int, uint64_t> run_times() {
+  std::map<int, uint64_t> times;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream file(task.path() / "schedstat");
+    if (uint64_t time = 0; file >> time) times[std::atoi(task.path().filename().c_str())] = time;
+  }
+  return times;
+}
+
+/// Makes the calls, and returns the cores, but for the caller's, of the threads that worked meanwhile.
+std::vector<int> cores_beside_caller(const std::vector<CheckedCall>& calls) {
+  auto before = run_times();
+  for (int turn = 0; turn < 3; ++turn) {
+    for (const CheckedCall& call : calls) call();
+  }
+  std::set<int> cores;
+  for (const auto& [thread, time] : run_times()) {
+    if (time == before[thread]) continue;
+    const auto its = cores_of_thread(thread);
+    cores.insert(its.begin(), its.end());
+  }
+  for (const int core : allowed_cores()) cores.erase(core);
+  return {cores.begin(), cores.end()};
+}
+
+/// The process whose caller is bound to one core, by itself or by OpenMP: prints where its team is.
+int run_bound(const std::string& solver, bool binds_itself) {
+  try {
+    const auto calls = plan_calls(solver);
+    const auto call_all = [&] {
+      const std::vector<int> core = {allowed_cores().front()};
+      if (binds_itself && !bind_thread(0, core)) fail(ErrorCode::device, "this thread cannot be bound");
+      const std::vector<int> others = cores_beside_caller(calls);
+      if (allowed_cores() != core) fail(ErrorCode::device, "the caller is bound to one core no longer");
+      fmt::print("the team is on {}\n", fmt::join(others, " "));
+    };
+    if (binds_itself)
+      std::thread([&] {
+        try {
+          call_all();
+        } catch (const Error& error) {
+          fmt::print("failed: {}\n", error.what());
+        }
+      }).join();
+    else
+      call_all();
+  } catch (const Error& error) {
+    fmt::print("failed: {}\n", error.what());
+  }
+  return 0;
+}
+
+/// The solvers of hosts.
+std::vector<std::string> solvers_of_hosts() {
   const DeviceInfo host = list_devices("cpu:0").front();
   std::vector<std::string> all;
   for (const SolverEntry& entry : registry().entries()) {
     if (entry.solver != nullptr && supports_any(*entry.solver, host)) all.push_back(entry.id);
   }
+  return all;
+}
+
+/// Those, and the dispatcher.
+std::vector<std::string> contestants() {
+  std::vector<std::string> all = solvers_of_hosts();
   all.emplace_back(kServed);
   return all;
 }
@@ -140,6 +205,32 @@ INSTANTIATE_TEST_SUITE_P(Solvers, ReducedTeams,
                            return test_name(std::get<0>(instance.param)) + "_" + std::get<1>(instance.param);
                          });
 
+class BoundCaller : public testing::TestWithParam<std::tuple<std::string, bool>> {};
+
+TEST_P(BoundCaller, HasItsTeamOnAllCores) {
+  const auto& [solver, binds_itself] = GetParam();
+  const std::vector<int> cores = allowed_cores();
+  if (cores.size() < 2) GTEST_SKIP() << "one core: every thread is on it";
+  if (registry().find(solver)->thread_pool().empty()) GTEST_SKIP() << "its candidates name no threads";
+  if (run_times().empty()) GTEST_SKIP() << "no schedstat";
+  std::map<std::string, std::string> variables;
+  if (!binds_itself) variables = {{"OMP_PROC_BIND", "true"}, {"OMP_PLACES", "threads"}};
+  const CommandResult result = run_itself({"--bound", solver, binds_itself ? "itself" : "by OpenMP"}, variables);
+  ASSERT_TRUE(result.status.ok()) << result.status.describe() << "\n" << result.output;
+  if (binds_itself) {  // Each of the others may run on every core.
+    const std::vector<int> others(cores.begin() + 1, cores.end());
+    EXPECT_EQ(result.output, fmt::format("the team is on {}\n", fmt::join(others, " ")));
+  } else {
+    EXPECT_THAT(result.output, testing::ContainsRegex("^the team is on [0-9]"));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Solvers, BoundCaller, testing::Combine(testing::ValuesIn(solvers_of_hosts()), testing::Bool()),
+                         [](const auto& instance) {
+                           return test_name(std::get<0>(instance.param)) +
+                                  (std::get<1>(instance.param) ? "_bound_by_affinity" : "_bound_by_OpenMP");
+                         });
+
 class Traces : public testing::TestWithParam<std::string> {};
 
 TEST_P(Traces, OfALibraryAreNotLeftInItsApplication) {
@@ -158,6 +249,8 @@ int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   if (arguments.size() == 3 && arguments[0] == "--run-setting") return attune::run_setting(arguments[1], arguments[2]);
   if (arguments.size() == 2 && arguments[0] == "--traces") return attune::run_traces(arguments[1]);
+  if (arguments.size() == 3 && arguments[0] == "--bound")
+    return attune::run_bound(arguments[1], arguments[2] == "itself");
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
 }
