@@ -16,7 +16,6 @@
 #include "base/machine.h"
 #include "base/text.h"
 #include "campaign/captured_limits.h"
-#include "campaign/default_notices.h"
 #include "campaign/devices/open_devices.h"
 #include "campaign/interrupt.h"
 #include "campaign/journal_run.h"

@@ -23,6 +23,7 @@ BackgroundWork::BackgroundWork(const DispatcherOptions& options, PlanService& pl
     });
   } catch (const Error& error) {
     online_.reset();
+    plans_.note_no_thread();
     why_not_ = fmt::format(
         "the dispatcher serves without its thread: {}; until it is opened again, changed tables are read by reload() "
         "alone, and choose() gives stand-ins for new shapes",

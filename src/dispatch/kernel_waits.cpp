@@ -12,7 +12,7 @@ namespace attune {
 /// Whether the dispatcher's thread may have the row's kernel ready before a wait of this capture ends.
 bool PlanService::may_come(const Resolution& made, uint64_t capture) const {
   return capture != 0 && made.hit.is_stand_in && !made.missing.empty() && captured_.may_wait(capture) && !held_ &&
-         options_.compile_mode == CompileMode::background && !stop_ && !is_in_child();
+         options_.compile_mode == CompileMode::background && has_thread_ && !stop_ && !is_in_child();
 }
 
 /// Whether a stand-in is still the answer to a request. No lock.
@@ -28,6 +28,7 @@ std::string PlanService::why_not_compiled(const Resolution& made) const {
   if (options_.compile_mode == CompileMode::never) return "no kernel is compiled with ATTUNE_BUILD=never";
   if (held_) return "the processes of its group have not agreed on its kernel yet";
   if (is_in_child()) return "a child of fork() compiles no kernels";
+  if (!has_thread_) return "the dispatcher has no thread that compiles kernels";
   if (stop_) return "a dispatcher that has finished compiles no kernels";
   if (captured_.max_wait().count() <= 0)
     return "its kernel is not compiled yet, and ATTUNE_GRAPH_WAIT_S=0 waits for none";

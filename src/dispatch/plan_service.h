@@ -106,6 +106,8 @@ class PlanService {
   bool count_missing(MissingKernels& missing, const KernelCompilations& compilations) ATTUNE_EXCLUDES(guard_);
   /// Ends a compilation in progress; later ones fail. No lock.
   void stop() noexcept { stop_ = true; }
+  /// There is no dispatcher's thread, so captured calls wait for nothing. No lock.
+  void note_no_thread() noexcept { has_thread_ = false; }
   /// Normalised problems that were missed, and the device under the thread limit of the first of all; null as long as
   /// none was.
   struct Missed {
@@ -221,6 +223,7 @@ class PlanService {
   std::atomic<bool> is_held_{false};                             ///< Whether held_ is set, for readers.
   std::atomic<uint64_t> num_reloads_{0};
   CapturedCalls captured_;
+  std::atomic<bool> has_thread_{true};
   std::atomic<bool> wants_missing_{false};  ///< count_missing() has something to do.
 };
 

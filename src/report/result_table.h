@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/record.h"
+#include "solver/registry.h"
 
 namespace attune {
 
@@ -48,5 +49,10 @@ Summary summarise(std::span<const Decision> decisions);
 /// Returns the summary in one sentence: `2 shapes decided: geometric mean 1.200× over the default …; 1 faster, 1 keeps
 /// the default (1 tied with it, 0 where it is the fastest)`.
 std::string summary_text(const Summary& summary);
+
+/// Tells a user which package would give shapes a default. One sentence for each device and type of the decisions
+/// without one: `no library serves bf16 on cpu:0; libdnnl-dev does`. The packages are those of FamilySpec::packages
+/// whose solver `solvers` lacks; without such a package the sentence ends after the device.
+std::vector<std::string> default_notices(std::span<const Decision> decisions, const Registry& solvers);
 
 }  // namespace attune

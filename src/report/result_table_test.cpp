@@ -83,6 +83,22 @@ TEST(ResultTable, AShapeWithoutADefaultShowsNoGainAndIsNoPartOfAMean) {
   EXPECT_THAT(summary_text(summarise(std::vector{none})), Not(HasSubstr("mean 1")));
 }
 
+Decision of_type(const char* type, Verdict verdict) {
+  Decision one = decision(1, 0.1, verdict);
+  one.problem = Problem::parse(fmt::format("gemm_a16w16 m=4 n=8 k=16 bias=0 dtype={0} outdtype={0}", type));
+  one.device_id = "cpu:0";
+  return one;
+}
+
+TEST(ResultTable, NoticesNameThePackageWhoseSolverIsMissingOnceForAType) {
+  const Registry no_solvers;
+  const std::vector<Decision> decisions = {of_type("bf16", Verdict::no_default), of_type("fp16", Verdict::no_default),
+                                           of_type("bf16", Verdict::no_default), of_type("fp32", Verdict::faster)};
+  EXPECT_EQ(default_notices(decisions, no_solvers),
+            (std::vector<std::string>{"no library serves bf16 on cpu:0; libdnnl-dev does",
+                                      "no library serves fp16 on cpu:0"}));
+}
+
 TEST(ResultTable, TheLegendExplainsTheWordsThatOccur) {
   EXPECT_THAT(result_legend({}), IsEmpty());
   Decision made = decision(1.25, 0.02, Verdict::faster);

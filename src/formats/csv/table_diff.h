@@ -30,8 +30,7 @@ struct RowChange {
 
 struct ComparedTables;
 
-/// Rows of a comparison, each of which is read from its tables when it is asked for: a list of a million rows takes
-/// 16 MB.
+/// Rows of a comparison. A row is read from its tables when it is asked for: a list of a million rows takes 16 MB.
 class RowChanges {
  public:
   /// Places of the two rows; kNone: there is no such row.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -349,6 +351,36 @@ TEST_F(CapturedKernels, ADispatcherThatFinishesEndsTheWait) {
   capturing.join();
   ASSERT_NE(graph, nullptr);
   EXPECT_EQ(times_of(*graph, {16}), std::vector{kDefaultUs});
+}
+
+/// Whether this process may start a thread.
+bool starts_threads() {
+  try {
+    std::thread([] {}).join();
+    return true;
+  } catch (const std::system_error&) {
+    return false;
+  }
+}
+
+TEST_F(CapturedKernels, NoCallWaitsWithoutTheDispatchersThread) {
+  constexpr uid_t kNobody = 65534;  // The limit of processes does not hold for root.
+  constexpr int kCannotLimit = 2;
+  std::filesystem::permissions(folder_.path(), std::filesystem::perms(0755));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const rlimit none{0, 0};
+    if ((::geteuid() == 0 && ::setresuid(kNobody, kNobody, kNobody) != 0) || ::setrlimit(RLIMIT_NPROC, &none) != 0 ||
+        starts_threads())
+      ::_exit(kCannotLimit);
+    const bool is_default = captured_times({16}) == std::vector{kDefaultUs};
+    ::_exit(is_default && dispatcher().counts().captured_stand_ins == 1 ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  if (WEXITSTATUS(status) == kCannotLimit) GTEST_SKIP() << "RLIMIT_NPROC holds no thread back here";
+  EXPECT_EQ(status, 0);
+  EXPECT_THAT(errors_.text(), HasSubstr("because the dispatcher has no thread that compiles kernels"));
 }
 
 TEST_F(CapturedKernels, ANoticeSaysOnceHowManyKernelsOfATableTheCacheLacks) {
