@@ -26,7 +26,8 @@ Support onednn_supports_fp16(const GemmShape& shape) {
 }
 
 Support onednn_supports_activation(Activation act) {
-  if (kIsAfter32 && act == Activation::gelu) return Support::no("oneDNN 3.7 computes NaN as gelu of Inf");
+  if (kIsAfter32 && act == Activation::gelu)
+    return Support::no("does not support act=gelu: oneDNN 3.7 computes NaN as gelu of Inf");
   return {};
 }
 
