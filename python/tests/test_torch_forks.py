@@ -181,7 +181,7 @@ class AChildOfFork(WithForks):
             ATTUNE_CXX=compiler,
         )
         self.addCleanup((self.folder / "end").touch)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while not (self.folder / "has_failed").exists():
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.05)

@@ -40,7 +40,7 @@ std::vector<Turn> admit_all(Workbench& bench, const Problem& problem, const Sett
   auto opened = open_problem(*bench.executor, 0, problem, options.protocol);
   CandidateSource source({.problem = problem}, bench.device->info(), std::move(opened.contenders), options,
                          StartingPoints{});
-  source.begin();
+  source.begin({});
   std::vector<Turn> admitted;
   Slot slot = 0;
   for (const Candidate& candidate : source.ask(1000)) {
