@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "dispatch/plans/graph_holds.h"
 
+#include <array>
+#include <cstddef>
+#include <new>
 #include <utility>
 
 namespace attune {
 
 /// What the graphs of closed dispatchers hold.
 GraphHolds::Holds& GraphHolds::never_freed() {
-  static Holds& all = *new Holds;
+  alignas(Holds) static std::array<std::byte, sizeof(Holds)> memory;
+  static Holds& all = *new (memory.data()) Holds;  // Allocates nothing: a destructor calls this.
   return all;
 }
 

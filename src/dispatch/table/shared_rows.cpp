@@ -21,9 +21,8 @@ struct SharedRows {
   std::shared_ptr<Entry> entry_of(const std::string& key) ATTUNE_EXCLUDES(mutex) {
     const Lock lock(mutex);
     std::erase_if(all, [](const auto& one) { return is_unused(one.second); });
-    std::shared_ptr<Entry>& entry = all[key];
-    if (!entry) entry = std::make_shared<Entry>();
-    return entry;
+    if (const auto known = all.find(key); known != all.end()) return known->second;
+    return all.emplace(key, std::make_shared<Entry>()).first->second;
   }
 
  private:
