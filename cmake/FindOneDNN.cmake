@@ -3,7 +3,7 @@
 find_path(OneDNN_INCLUDE_DIR oneapi/dnnl/dnnl.hpp)
 find_library(OneDNN_LIBRARY dnnl)
 set(OneDNN_IS_SUPPORTED OFF)
-if(OneDNN_INCLUDE_DIR)
+if(EXISTS ${OneDNN_INCLUDE_DIR}/oneapi/dnnl/dnnl_version.h)
   file(STRINGS ${OneDNN_INCLUDE_DIR}/oneapi/dnnl/dnnl_version.h OneDNN_MAJOR REGEX "define DNNL_VERSION_MAJOR +[23]$")
   if(OneDNN_MAJOR)
     set(OneDNN_IS_SUPPORTED ON)

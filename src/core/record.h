@@ -34,7 +34,7 @@ CachePolicy parse_cache_policy(std::string_view text);
 /// search that measures in the same way, a Decision only under the same search.
 struct Protocol {
   CachePolicy cache = CachePolicy::served;
-  std::string procedure = "race/6";  ///< `race/5`, or `exhaustive/1 5+101`.
+  std::string procedure = "race/6";  ///< `race/6`, or `exhaustive/1 5+101`.
   uint64_t seed = 0;
   double min_gain = 0.005;  ///< Minimum gain of a winner over the baseline, as a fraction.
   double err_ratio = 0.05;  ///< `--errRatio`: exclusive upper bound.

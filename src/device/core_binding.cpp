@@ -20,17 +20,17 @@ void bind_to_cores(const std::vector<int>& cores) {
 CoreBinding::CoreBinding(const std::vector<int>& cores) {
   if (cores.empty()) return;
   before_ = allowed_cores();
-  bind_to_cores(cores);
+  if (!before_.empty()) bind_to_cores(cores);  // Else the destructor could not undo it.
 }
 
-UnboundThread::UnboundThread() noexcept {
+UnboundThread::UnboundThread(size_t num_wanted) noexcept {
   try {
     const std::vector<int> of_main = cores_of_thread(::getpid());
     std::vector<int> cores = process_cores();
     cores.insert(cores.end(), of_main.begin(), of_main.end());
     std::ranges::sort(cores);
     cores.erase(std::ranges::unique(cores).begin(), cores.end());
-    if (allowed_cores().size() < cores.size()) binding_.emplace(cores);
+    if (allowed_cores().size() < std::min(cores.size(), num_wanted)) binding_.emplace(cores);
   } catch (const std::exception&) {
     // The teams may share a core, and compute all the same.
   }

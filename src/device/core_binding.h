@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cstddef>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -25,7 +27,8 @@ class CoreBinding {
 /// system refuses it. Takes about 30 µs.
 class UnboundThread {
  public:
-  UnboundThread() noexcept;
+  /// Does nothing on a thread that may use `num_wanted` cores, such as those of a NUMA node for a team of their number.
+  explicit UnboundThread(size_t num_wanted = std::numeric_limits<size_t>::max()) noexcept;
 
  private:
   std::optional<CoreBinding> binding_;

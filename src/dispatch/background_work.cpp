@@ -74,10 +74,11 @@ void BackgroundWork::run() noexcept {
   auto next_look = std::chrono::steady_clock::now() + poll_interval;
   auto next_flush = std::chrono::steady_clock::now() + kFlush;
   // Of this thread: a child of fork() has neither the thread nor its compilers.
-  const std::unique_ptr<KernelCompilations> compilations = plans_.new_compilations();
+  std::unique_ptr<KernelCompilations> compilations;
   MissingKernels missing;
   while (!stop_) {
     try {
+      if (!compilations) compilations = plans_.new_compilations();
       inbox_.wait(period);
       answer_posted();
       // A short time only, so that new shapes, changed files and missed shapes need not wait for all.

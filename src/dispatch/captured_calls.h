@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -16,7 +17,8 @@ namespace attune {
 class CapturedCalls {
  public:
   using Clock = std::chrono::steady_clock;
-  explicit CapturedCalls(std::chrono::milliseconds max_wait) : max_wait_(max_wait) {}
+  explicit CapturedCalls(std::chrono::milliseconds max_wait)
+      : max_wait_(std::min<std::chrono::milliseconds>(max_wait, std::chrono::hours(24))) {}
 
   /// Counts a call while it lives. `capture`: number of its capture; 0: its stream is not captured. No lock.
   class Call {

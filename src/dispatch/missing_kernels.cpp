@@ -27,7 +27,10 @@ bool MissingKernels::look_at_next(PlanMaker& maker, const std::set<std::string>&
     ++table_;
     row_ = 0;
   }
-  if (table_ >= tables_.size()) return false;
+  if (table_ >= tables_.size() || num_looked_at_++ == kMaxRows) {
+    for (TableRows& one : tables_) one.rows = {};
+    return false;
+  }
   TableRows& table = tables_[table_];
   const UsableRow& row = table.rows[row_++];
   if (const Op* const op = find_op(row.problem.op()))

@@ -13,7 +13,7 @@
 namespace attune {
 
 /// Counts, for one notice, the kernels of a device's tables that the cache lacks. It looks at few rows at a time,
-/// because each takes up to a millisecond. Belongs to the dispatcher's thread.
+/// because each takes up to a millisecond, and at 4,096 rows in all. Belongs to the dispatcher's thread.
 class MissingKernels {
  public:
   /// A table, and the op of its family.
@@ -28,7 +28,7 @@ class MissingKernels {
   std::vector<std::pair<std::filesystem::path, size_t>> many() const;
 
  private:
-  static constexpr size_t kMany = 3;
+  static constexpr size_t kMany = 3, kMaxRows = 4096;
   struct TableRows {
     std::filesystem::path file;
     std::vector<UsableRow> rows;      ///< Of the device.
@@ -37,6 +37,7 @@ class MissingKernels {
   bool has_begun_ = false;
   std::vector<TableRows> tables_;
   size_t table_ = 0, row_ = 0;  ///< Place of the next row.
+  size_t num_looked_at_ = 0;
 };
 
 }  // namespace attune

@@ -24,7 +24,7 @@ struct TableRules {
   std::shared_ptr<const BanList> bans = std::make_shared<const BanList>();  ///< Rows of these kernels are unreachable.
 };
 
-/// The time and the place of the row that serves each key, of all rows of a family that pads: 48 bytes a row.
+/// The time and the place of the row that serves each key, of all rows of a family that pads: 32 bytes a row.
 class PaddedRows {
  public:
   struct Row {

@@ -34,17 +34,18 @@ JournalCopy::JournalCopy(const fs::path& journal) {
   const fs::path log = journal.string() + "-wal", log_copy = file_.string() + "-wal";
   // A writer may move pages from the log into the file meanwhile; then both are copied again.
   constexpr int kTries = 5;
-  for (int i = 0; i < kTries && !error; ++i) {
+  bool is_whole = false;
+  for (int i = 0; i < kTries && !error && !is_whole; ++i) {
     const FileStamp before = file_stamp(journal), log_before = file_stamp(log);
     fs::copy_file(journal, file_, fs::copy_options::overwrite_existing, error);
     if (!error && log_before.inode != 0)
       fs::copy_file(log, log_copy, fs::copy_options::overwrite_existing, error);
     else if (!error)
       fs::remove(log_copy, error);
-    if (is_same(before, file_stamp(journal)) && log_before.inode == file_stamp(log).inode) break;
+    is_whole = is_same(before, file_stamp(journal)) && log_before.inode == file_stamp(log).inode;
   }
-  if (!error) return;
-  const std::string why = error.message();
+  if (!error && is_whole) return;
+  const std::string why = error ? error.message() : "it changes while it is copied, try again later";
   fs::remove_all(folder_, error);
   fail_copy(journal, why);
 }

@@ -108,6 +108,8 @@ void time_and_recheck(Executor& executor, std::vector<Timed*> alive, const Limit
       alive.erase(found);
     }
   };
+  constexpr int kMaxLost = 3;
+  int num_lost = 0;
   while (!alive.empty()) {
     std::vector<Turn> schedule, checks;
     for (Timed* timed : alive) {
@@ -141,6 +143,11 @@ void time_and_recheck(Executor& executor, std::vector<Timed*> alive, const Limit
     drop_failed(checked);
     const bool is_same_worker = checked.epoch == sampled.epoch;
     if (checked.failed.empty() && !checked.interrupted && is_same_worker) return;
+    if (!checked.failed.empty() || ++num_lost < kMaxLost) continue;
+    for (Timed* timed : alive)
+      timed->result->outcome = {.status = Status::cancelled,
+                                .detail = "its worker was lost before it could be verified again, three times"};
+    return;
   }
 }
 

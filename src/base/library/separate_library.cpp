@@ -113,7 +113,8 @@ std::optional<Conflict> conflict_of(const LibraryNeeds& needs) {
   if (needs.symbols.empty()) return std::nullopt;
   std::vector<std::string> symbols = needs.symbols;
   // OpenBLAS' table of kernels, which all its builds name so, also those whose functions have other names.
-  symbols.emplace_back("gotoblas");
+  if (std::ranges::any_of(needs.libraries, [](const std::string& one) { return one.starts_with("libopenblas"); }))
+    symbols.emplace_back("gotoblas");
   for (const std::string& symbol : symbols) {
     const link_map* const owner = library_with(::dlsym(global_scope(), symbol.c_str()));
     if (owner != nullptr && !is_one_of(owner, needs.libraries))

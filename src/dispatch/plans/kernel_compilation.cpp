@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "dispatch/plans/kernel_compilation.h"
 
+#include <exception>
 #include <utility>
 
 #include "base/error.h"
@@ -26,8 +27,8 @@ void KernelCompilations::end_pool() noexcept {
 
 void KernelCompilations::submit(const CompileTask& task, const std::string& recipe) {
   const LibraryUse use;
-  begun_.insert(recipe);
   try {
+    begun_.insert(recipe);
     if (cache_.folder.empty())
       fail(ErrorCode::unavailable, "there is no folder for compiled kernels, set ATTUNE_CACHE");
     if (!pool_) {
@@ -36,7 +37,7 @@ void KernelCompilations::submit(const CompileTask& task, const std::string& reci
     }
     pool_->submit(task);
     recipes_.insert(recipe);
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {  // Else the shape would wait for ever.
     end(recipe, error.what());
   }
 }
@@ -70,7 +71,7 @@ std::vector<KernelCompilations::Ended> KernelCompilations::wait(Milliseconds tim
     try {
       for (const CompileResult& one : pool_->wait(timeout))
         end(one.recipe, one.outcome.ok() ? nullptr : one.outcome.detail.c_str());
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       end_all(error.what());
     }
   }

@@ -2,7 +2,8 @@
 #include "server/http/connection_threads.h"
 
 #include <algorithm>
-#include <system_error>
+#include <exception>
+#include <new>
 
 namespace attune {
 
@@ -14,7 +15,12 @@ bool ConnectionThreads::enqueue(std::function<void()> task) {
     --num_open_;
     return false;
   }
-  tasks_.push_back(std::move(task));
+  try {
+    tasks_.push_back(std::move(task));
+  } catch (const std::bad_alloc&) {
+    --num_open_;
+    return false;
+  }
   wake_.notify_one();
   return true;
 }
@@ -24,7 +30,7 @@ bool ConnectionThreads::has_thread() {
   if (threads_.size() < std::min(num_open_, max_connections_)) {
     try {
       threads_.emplace_back([this] { work(); });
-    } catch (const std::system_error&) {  // The system refuses one: those that run serve the connection later.
+    } catch (const std::exception&) {  // The system refuses one: those that run serve the connection later.
     }
   }
   return !threads_.empty();

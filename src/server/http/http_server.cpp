@@ -124,8 +124,9 @@ struct HttpServer::State {
     std::string body;
     const ReadEnd read = stream.read_body(*head.body_bytes, body);
     if (read == ReadEnd::too_large) refuse(stream, text_answer(413, "the form is too large"));
+    if (read != ReadEnd::whole) return false;
     if (head.is_form) head.request.form = parse_fields(body);
-    return read == ReadEnd::whole;
+    return true;
   }
 
   HttpAnswer handled(const HttpRequest& request) const {

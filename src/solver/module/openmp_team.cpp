@@ -40,7 +40,7 @@ __attribute__((cold, noinline)) bool grows(int from, int to) noexcept {
   const auto now = Clock::now();
   if (to >= answers.refused && now - answers.refused_at < kRefusalLasts) return false;
   if (can_start_threads(static_cast<size_t>(to - from))) {
-    const UnboundThread starting;
+    const UnboundThread starting(static_cast<size_t>(to));
     if (is_whole(to)) return true;
   }
   answers.refused = to;

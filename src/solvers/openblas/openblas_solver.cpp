@@ -22,7 +22,7 @@ namespace {
 
 /// OpenBLAS's own threads. It starts them when it is loaded (ModuleSpec::starts_threads), more when it is asked for
 /// more, and all of them again at the first call after a fork(), before which it ends them. It raises SIGINT, or waits
-/// without end, if the system refuses one. Functions are called by one thread at a time (PlanTraits::reentrant).
+/// without end, if the system refuses one. Threads may call it at the same time, each with a plan of its own.
 class Pool {
  public:
   /// At the first backend: the library has been loaded.
@@ -32,7 +32,7 @@ class Pool {
       return true;
     }();
     static_cast<void>(is_watched);
-    most_ = std::max(most_, openblas_get_num_threads());
+    note(openblas_get_num_threads());
   }
   /// Has the next call compute on so many threads; on one if they cannot be started. Throws device if OpenBLAS cannot
   /// start again those that it ended.
@@ -44,14 +44,19 @@ class Pool {
       is_ended_ = false;
     }
     if (threads > most_ && !can_start_threads(static_cast<size_t>(threads - 1))) threads = 1;
-    most_ = std::max(most_, threads);
+    note(threads);
     openblas_set_num_threads(threads);
   }
 
  private:
   static void note_fork() { is_ended_ = true; }
+  static void note(int threads) noexcept {
+    int known = most_;
+    while (known < threads && !most_.compare_exchange_weak(known, threads)) {
+    }
+  }
 
-  static inline int most_ = 1;  ///< Number of threads that it has, with the calling one.
+  static inline std::atomic<int> most_ = 1;  ///< Number of threads that it has, with the calling one.
   static inline std::atomic<bool> is_ended_ = false;
 };
 
