@@ -2,26 +2,28 @@
 #include "api/c_calls.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
-#include <string>
+#include <utility>
 
 namespace {
 
-std::string& last_error() {
-  thread_local std::string text;
-  return text;
-}
+// Functions that run at exit and destructors of other thread_locals may still call: this has no destructor.
+thread_local constinit char* last_error = nullptr;
+
+struct LastErrorEnd {
+  ~LastErrorEnd() { std::free(std::exchange(last_error, nullptr)); }
+};
 
 }  // namespace
 
 namespace attune {
 
 int failed(int status, const char* text) noexcept {
-  try {
-    last_error() = text;
-  } catch (...) {
-    last_error().clear();  // There is no memory for the sentence either.
-  }
+  thread_local const LastErrorEnd end;
+  static_cast<void>(end);
+  char* const copy = ::strdup(text);  // Null: there is no memory for the sentence either.
+  std::free(std::exchange(last_error, copy));
   return status;
 }
 
@@ -60,4 +62,4 @@ bool has_bias(const GemmKey& key, const void* bias) {
 
 }  // namespace attune
 
-extern "C" const char* attune_last_error(void) { return last_error().c_str(); }
+extern "C" const char* attune_last_error(void) { return last_error != nullptr ? last_error : ""; }

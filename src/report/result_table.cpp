@@ -240,7 +240,13 @@ std::vector<std::string> default_notices(std::span<const Decision> decisions, co
       if (one.device == kind_of(decision.device_id) && one.type == type && solvers.find(one.solver) == nullptr)
         packages.emplace_back(one.package);
     }
-    std::string text = fmt::format("no library serves {} on {}", type.empty() ? family.op : type, decision.device_id);
+    // Where libraries serve other shapes of the type, it is the shape that they do not serve.
+    const bool is_type = !type.empty() && std::ranges::none_of(decisions, [&](const Decision& one) {
+      return one.has_default() && one.device_id == decision.device_id && one.problem.op() == decision.problem.op() &&
+             type_of(one.problem, family) == type;
+    });
+    std::string text =
+        fmt::format("no library serves {} on {}", is_type ? type : short_shape(decision.problem), decision.device_id);
     if (!packages.empty()) text += fmt::format("; {} {}", join(packages, " or "), packages.size() > 1 ? "do" : "does");
     if (std::ranges::find(notices, text) == notices.end()) notices.push_back(std::move(text));
   }

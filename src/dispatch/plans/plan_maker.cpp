@@ -36,13 +36,14 @@ namespace {
 
 /// Number of forks of this process plus one. In a child, the thread that held a lock may be gone.
 std::atomic<uint32_t> num_forks{1};
+/// Registered when the library is loaded: a handler that is registered while another thread forks does not run in the
+/// child.
+[[maybe_unused]] const int forking = ::pthread_atfork(nullptr, nullptr, [] { ++num_forks; });
 
 /// A lock that is open in a child of fork().
 class Turn {
  public:
   void lock() noexcept {
-    static const int forking = ::pthread_atfork(nullptr, nullptr, [] { ++num_forks; });
-    static_cast<void>(forking);
     const uint32_t mine = num_forks.load(std::memory_order_relaxed);
     for (uint32_t holder = holder_.load(std::memory_order_relaxed);;) {
       if (holder == mine) {

@@ -74,7 +74,10 @@ class FreshThread {
 };
 
 /// Ends with the thread that it works for: otherwise it would keep a process alive whose last thread returns.
-thread_local std::unique_ptr<FreshThread> fresh_thread;
+thread_local constinit FreshThread* fresh_thread = nullptr;
+struct FreshThreadEnd {
+  ~FreshThreadEnd() { delete std::exchange(fresh_thread, nullptr); }  // A later destructor may call once more.
+};
 
 /// Finds the calling thread's keys that hold libgomp's state, of all loaded copies of libgomp, so that the child can
 /// clear them. Otherwise the thread would wait for its team when it ends. A key's value points into libgomp's own
@@ -132,7 +135,11 @@ void run_with_pools(const std::function<void()>& call) {
     call();
     return;
   }
-  if (!fresh_thread) fresh_thread = std::make_unique<FreshThread>();
+  if (fresh_thread == nullptr) {
+    thread_local const FreshThreadEnd end;
+    static_cast<void>(end);
+    fresh_thread = new FreshThread;
+  }
   fresh_thread->run(call);
 }
 
@@ -145,7 +152,7 @@ void detect_threads() noexcept {
 }
 
 void remember_fork() noexcept {
-  [[maybe_unused]] const auto* leaked = fresh_thread.release();  // Belongs to the parent, if it exists.
+  fresh_thread = nullptr;  // Belongs to the parent, if it exists.
   BackgroundThread::forget_all();
   if (!has_threads) return;
   team_keys.forget();

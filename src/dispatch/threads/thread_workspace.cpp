@@ -3,44 +3,23 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "base/error.h"
 
 namespace attune {
 namespace {
 
-/// Workspace memory of the calling thread, kept between calls.
-class ThreadWorkspace {
- public:
-  ~ThreadWorkspace() {
-    std::free(data_);
-    data_ = nullptr;  // A destructor of another thread_local may still run products.
-    bytes_ = 0;
-  }
-  ThreadWorkspace() = default;
-  ThreadWorkspace(const ThreadWorkspace&) = delete;
-  ThreadWorkspace& operator=(const ThreadWorkspace&) = delete;
+// Memory of the calling thread, kept between calls. Destructors of other thread_locals, and functions that run at exit,
+// may still compute: what they read has no destructor, and what they allocate is kept.
+thread_local constinit void* data = nullptr;
+thread_local constinit size_t bytes = 0;
 
-  void* of(const PlanTraits& traits) {
-    constexpr size_t kAlignment = kMaxWorkspaceAlignment;
-    if (traits.workspace_bytes > bytes_) {
-      std::free(data_);
-      bytes_ = (traits.workspace_bytes + kAlignment - 1) / kAlignment * kAlignment;
-      data_ = std::aligned_alloc(kAlignment, bytes_);
-      if (data_ == nullptr) {
-        bytes_ = 0;
-        fail(ErrorCode::unavailable, "cannot allocate a workspace of {} bytes, free some memory",
-             traits.workspace_bytes);
-      }
-    }
-    // A plan leaves its prefix zeroed, but another plan may have run in between.
-    if (traits.zeroed_bytes > 0) std::memset(data_, 0, traits.zeroed_bytes);
-    return data_;
+struct WorkspaceEnd {
+  ~WorkspaceEnd() {
+    std::free(std::exchange(data, nullptr));
+    bytes = 0;
   }
-
- private:
-  void* data_ = nullptr;
-  size_t bytes_ = 0;
 };
 
 }  // namespace
@@ -48,8 +27,21 @@ class ThreadWorkspace {
 void* thread_workspace(const Plan& plan) {
   const PlanTraits& traits = plan.traits();
   if (traits.workspace_bytes == 0) return nullptr;
-  thread_local ThreadWorkspace workspace;
-  return workspace.of(traits);
+  if (traits.workspace_bytes > bytes) {
+    constexpr size_t kAlignment = kMaxWorkspaceAlignment;
+    thread_local const WorkspaceEnd end;
+    static_cast<void>(end);
+    std::free(std::exchange(data, nullptr));
+    bytes = 0;
+    const size_t wanted = (traits.workspace_bytes + kAlignment - 1) / kAlignment * kAlignment;
+    data = std::aligned_alloc(kAlignment, wanted);
+    if (data == nullptr)
+      fail(ErrorCode::unavailable, "cannot allocate a workspace of {} bytes, free some memory", traits.workspace_bytes);
+    bytes = wanted;
+  }
+  // A plan leaves its prefix zeroed, but another plan may have run in between.
+  if (traits.zeroed_bytes > 0) std::memset(data, 0, traits.zeroed_bytes);
+  return data;
 }
 
 }  // namespace attune

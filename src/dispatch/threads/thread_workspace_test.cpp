@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <span>
 #include <thread>
@@ -34,6 +35,28 @@ TEST(ThreadWorkspace, IsOneForAllPlansOfAThread) {
   std::thread([&] { of_another = thread_workspace(PlanWithWorkspace(100)); }).join();
   EXPECT_NE(of_another, nullptr);
   EXPECT_NE(of_another, large);
+}
+
+/// Computes once more when its thread ends, after the workspace's own end.
+struct LateCall {
+  bool* result = nullptr;
+  ~LateCall() {
+    if (result == nullptr) return;
+    void* const others = std::malloc(4096);  // Most likely where the workspace was.
+    void* const mine = thread_workspace(PlanWithWorkspace(4096));
+    *result = mine != nullptr && mine != others;
+    std::free(others);
+  }
+};
+
+TEST(ThreadWorkspace, IsNoFreedMemoryInADestructorThatRunsAfterItsEnd) {
+  bool is_mine = false;
+  std::thread([&] {
+    thread_local LateCall late;
+    late.result = &is_mine;
+    thread_workspace(PlanWithWorkspace(4096));
+  }).join();
+  EXPECT_TRUE(is_mine);
 }
 
 TEST(ThreadWorkspace, BeginsWithTheZerosThatAPlanWants) {
