@@ -170,6 +170,7 @@ class AChildOfFork(WithForks):
             patching.start()
             while not os.path.exists("compilations") and patching.is_alive():
                 time.sleep(0.01)
+            time.sleep(1)  # subprocess closes its own pipe, which a child would keep open, a moment after the compiler began.
             if os.fork() == 0:
                 while not os.path.exists("end"):
                     time.sleep(0.05)
