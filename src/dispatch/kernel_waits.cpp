@@ -43,7 +43,7 @@ void PlanService::note_stand_in(const LookupRequest& request, const Resolution& 
   const auto problem = problem_of(codes(request.key), request.key);
   const RowIndex& rows = rows_of(*device_of(request).now.load(), request.key);
   const RowIndex::Row& row = rows.row(made.lacking_row);
-  // Whatever else was said: its gain is lost for the life of the graph.
+  // Exempt from the bound on lines: the gain is lost for the life of the graph.
   log_.say_always(fmt::format(
       "{}: a captured graph keeps the default kernel of {}, because {}; before the capture, run `{}`", rows.where(row),
       problem ? problem->key() : "a shape", why_not_compiled(made), build_command(rows.files()[row.file].file)));

@@ -101,8 +101,8 @@ class PlanService {
   /// waits; answers those shapes again whose kernels are there. Takes at most about 20 ms, unless changes are held.
   /// Returns false if nothing is left to do.
   bool compile_some(KernelCompilations& compilations) ATTUNE_EXCLUDES(guard_);
-  /// Once a row's kernel was missing: looks at some rows of the tables, and at the end says which tables lack many
-  /// kernels. Returns false if nothing is left to look at. Defined in kernel_waits.cpp.
+  /// After a row's kernel was missing: looks at some rows of the tables, and at the end reports the tables that lack
+  /// many kernels. Returns false if nothing is left to look at. Defined in kernel_waits.cpp.
   bool count_missing(MissingKernels& missing, const KernelCompilations& compilations) ATTUNE_EXCLUDES(guard_);
   /// Ends a compilation in progress; later ones fail. No lock.
   void stop() noexcept { stop_ = true; }

@@ -9,8 +9,8 @@ namespace attune {
 /// What a shared library asks of others, read from its file.
 struct LibraryNeeds {
   std::vector<std::string> libraries;  ///< File names, as the loader looks them up: `libopenblas.so.0`.
-  /// C functions and variables without a version: `cblas_sgemm`. Those of libc, the compiler's libraries and OpenMP
-  /// have versions or begin with two underscores, those of vendors' libraries do not.
+  /// C functions and variables of vendors' libraries: `cblas_sgemm`. They have no version. Names of libc, the
+  /// compiler's libraries and OpenMP have one, or begin with two underscores.
   std::vector<std::string> symbols;
 };
 

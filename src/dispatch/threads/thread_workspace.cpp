@@ -10,8 +10,8 @@
 namespace attune {
 namespace {
 
-// Memory of the calling thread, kept between calls. Destructors of other thread_locals, and functions that run at exit,
-// may still compute: what they read has no destructor, and what they allocate is kept.
+// Memory of the calling thread, kept between calls. These variables have no destructors, because destructors of other
+// thread_locals and functions that run at exit may still compute. Such late calls leak their workspace.
 thread_local constinit void* data = nullptr;
 thread_local constinit size_t bytes = 0;
 
