@@ -11,6 +11,7 @@
 #include <exception>
 #include <filesystem>
 #include <iostream>
+#include <memory>
 #include <new>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -23,6 +24,7 @@
 #include "cli/flags/argument_error.h"
 #include "cli/flags/arguments.h"
 #include "cli/flags/device_flags.h"
+#include "cli/flags/help_formatter.h"
 #include "report/json_output.h"
 
 namespace {
@@ -38,6 +40,7 @@ std::string where_help_is(const CLI::App& app) {
 int run(int argc, char** argv) {
   using namespace attune;
   CLI::App app("Attune finds the fastest correct kernel for every operator shape on the hardware at hand.", "attune");
+  app.formatter(std::make_shared<HelpFormatter>());
   app.set_version_flag("--version", std::string("attune ") + kVersion);
   app.require_subcommand(0, 1);
   app.set_help_all_flag("--help-all", "Help of every command");

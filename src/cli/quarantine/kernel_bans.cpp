@@ -87,7 +87,7 @@ std::string scope_text(const Ban& ban) {
 }
 
 /// Refuses a file that is no journal before the list is changed. Null where none is there yet.
-std::shared_ptr<const JournalFile> existing_journal(const std::filesystem::path& journal) {
+std::shared_ptr<const JournalFile> journal_of_bans(const std::filesystem::path& journal) {
   if (!std::filesystem::exists(std::filesystem::symlink_status(journal))) return nullptr;
   return JournalFile::find(journal);
 }
@@ -139,7 +139,7 @@ int add_ban(Ban ban, const std::filesystem::path& journal) {
   check_reason(ban.reason);
   ban.reason = trim(ban.reason);
   const auto file = ban_file();
-  const auto existing = existing_journal(journal);
+  const auto existing = journal_of_bans(journal);
   // First the list, which is what holds: an entry of the journal alone would ban nothing.
   change_ban_file(file, [&](std::vector<Ban>& bans) {
     std::erase_if(bans, [&](const Ban& one) { return one.is_of_same(ban); });
@@ -154,7 +154,7 @@ int add_ban(Ban ban, const std::filesystem::path& journal) {
 }
 
 int lift_ban(const Ban& ban, const std::filesystem::path& journal) {
-  const auto existing = existing_journal(journal);
+  const auto existing = journal_of_bans(journal);
   Ban lifted;
   change_ban_file(ban_file(), [&](std::vector<Ban>& bans) {
     const auto found = std::find_if(bans.begin(), bans.end(), [&](const Ban& one) { return one.is_of_same(ban); });
