@@ -208,11 +208,11 @@ TEST_F(Inputs, AFamilyThatCannotBeTunedIsRefused) {
   const auto& all = families();
   const auto other = std::find_if(all.begin(), all.end(), [](const FamilySpec& one) {
     return !one.tunable && std::none_of(one.key.begin(), one.key.end(),
-                                        [](const KeyColumn& key) { return key.kind == ColumnKind::text; });
+                                        [](const AttributeSpec& key) { return key.kind == ColumnKind::text; });
   });
   ASSERT_NE(other, all.end());
   std::string header, row;
-  for (const KeyColumn& key : other->key) {
+  for (const AttributeSpec& key : other->key) {
     header += (header.empty() ? "" : ",") + std::string(key.column);
     row += (row.empty() ? "" : ",") + std::string(key.kind == ColumnKind::dtype ? "bf16" : "1");
   }

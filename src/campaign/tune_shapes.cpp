@@ -83,7 +83,7 @@ TuneShapes read_yaml(const TuneOptions& options, const DeviceInfo& device) {
   const FamilySpec& family = *find_family(TuneGemmOptions().op);
   const auto is_of_all = [](std::string_view attribute) { return attribute == "dtype" || attribute == "outdtype"; };
   const auto is_of_a_size = [&](std::string_view attribute) {
-    const KeyColumn* key = find_column(family, attribute);
+    const AttributeSpec* key = find_column(family, attribute);
     return is_of_all(attribute) || attribute == "bias" || (key != nullptr && key->optional);
   };
   refuse_settings(options, "--gemm_size_file", "such a file holds no sizes with it", is_of_a_size);

@@ -74,15 +74,15 @@ int list_ops(bool json) {
     if (json) {
       ordered_json attributes = ordered_json::array();
       if (const Op* op = find_op(family.op)) {
-        for (const AttributeSpec& attribute : op->schema())
+        for (const AttributeSpec& attribute : op->family().key)
           attributes.push_back({{"name", attribute.name},
                                 {"default", attribute.default_value},
                                 {"help", attribute.help},
                                 {"values", attribute.allowed}});
       }
       ordered_json key = ordered_json::array();
-      for (const KeyColumn& column : family.key)
-        key.push_back({{"attribute", column.attribute}, {"column", column.column}, {"default", column.default_value}});
+      for (const AttributeSpec& column : family.key)
+        key.push_back({{"attribute", column.name}, {"column", column.column}, {"default", column.default_value}});
       list.push_back({{"op", family.op},
                       {"number", static_cast<int>(family.number)},
                       {"title", family.title},

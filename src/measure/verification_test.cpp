@@ -155,7 +155,6 @@ TEST(ReferenceCache, RestoresInputsThatACandidateChanged) {
 class ChangedGemm final : public Op {
  public:
   explicit ChangedGemm(bool broken_path) : broken_path_(broken_path) {}
-  std::span<const AttributeSpec> schema() const override { return gemm_.schema(); }
   const FamilySpec& family() const override { return gemm_.family(); }
   Problem normalise(const Problem& problem, const DeviceInfo& device) const override {
     return gemm_.normalise(problem, device);

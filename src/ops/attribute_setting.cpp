@@ -12,18 +12,11 @@
 namespace attune {
 namespace {
 
-const AttributeSpec* find_attribute(const Op& op, std::string_view name) {
-  const auto schema = op.schema();
-  const auto found =
-      std::find_if(schema.begin(), schema.end(), [&](const AttributeSpec& one) { return one.name == name; });
-  return found == schema.end() ? nullptr : &*found;
-}
-
 /// The key column that a setting means; null: the family has none.
-const KeyColumn* column_of(const FamilySpec& family, const AttributeSetting& setting) {
-  if (const KeyColumn* key = find_column(family, setting.attribute)) return key;
+const AttributeSpec* column_of(const FamilySpec& family, const AttributeSetting& setting) {
+  if (const AttributeSpec* key = find_column(family, setting.attribute)) return key;
   if (setting.attribute != "dtype") return nullptr;
-  const auto type = std::find_if(family.key.begin(), family.key.end(), [](const KeyColumn& key) {
+  const auto type = std::find_if(family.key.begin(), family.key.end(), [](const AttributeSpec& key) {
     return key.kind == ColumnKind::dtype && key.follows.empty();
   });
   return type == family.key.end() ? nullptr : &*type;
@@ -33,12 +26,12 @@ const KeyColumn* column_of(const FamilySpec& family, const AttributeSetting& set
 std::string ops_with(const AttributeSetting& setting) {
   std::vector<std::string> names;
   for (const Op* op : ops()) {
-    if (find_attribute(*op, setting.attribute) != nullptr) names.emplace_back(op->name());
+    if (find_column(op->family(), setting.attribute) != nullptr) names.emplace_back(op->name());
   }
   return names.empty() ? "" : fmt::format(", or name an op that has it with --op: {}", join(names, ", "));
 }
 
-std::string checked_value(const KeyColumn& key, const AttributeSetting& setting) {
+std::string checked_value(const AttributeSpec& key, const AttributeSetting& setting) {
   const auto refuse = [&](std::string_view wanted) {
     fail(ErrorCode::invalid_input, "{} expects {}, got '{}'", setting.flag, wanted, shown(setting.value));
   };
@@ -57,8 +50,8 @@ std::string checked_value(const KeyColumn& key, const AttributeSetting& setting)
       refuse("a whole number");
       break;
     case ColumnKind::choice:
-      if (const auto number = choice_number(key.choices, setting.value)) return std::string(key.choices[*number]);
-      refuse("one of " + join({key.choices.begin(), key.choices.end()}, ", "));
+      if (const auto number = choice_number(key.allowed, setting.value)) return std::string(key.allowed[*number]);
+      refuse("one of " + join({key.allowed.begin(), key.allowed.end()}, ", "));
       break;
     case ColumnKind::text:
       if (setting.value.empty() || setting.value.find_first_of(" \t\r\n=,\"") != std::string::npos) refuse("one word");
@@ -69,15 +62,14 @@ std::string checked_value(const KeyColumn& key, const AttributeSetting& setting)
 
 }  // namespace
 
-std::string flag_of(const FamilySpec& family, const AttributeSpec& attribute) {
-  const KeyColumn* key = find_column(family, attribute.name);
-  if (key != nullptr && key->column.size() == 1) return "-" + to_lower(key->column);
+std::string flag_of(const AttributeSpec& attribute) {
+  if (attribute.column.size() == 1) return "-" + to_lower(attribute.column);
   return (attribute.name.size() == 1 ? "-" : "--") + std::string(attribute.name);
 }
 
 bool is_size(std::string_view attribute) {
   return std::any_of(ops().begin(), ops().end(), [&](const Op* op) {
-    const AttributeSpec* spec = find_attribute(*op, attribute);
+    const AttributeSpec* spec = find_column(op->family(), attribute);
     return spec != nullptr && spec->default_value.empty();
   });
 }
@@ -97,12 +89,12 @@ std::vector<std::pair<std::string, std::string>> values_of(const FamilySpec& fam
                                                            std::span<const AttributeSetting> settings) {
   std::vector<std::pair<std::string, std::string>> values;
   for (const AttributeSetting& setting : settings) {
-    const KeyColumn* key = column_of(family, setting);
+    const AttributeSpec* key = column_of(family, setting);
     if (key == nullptr)
       fail(ErrorCode::invalid_input, "{} has no meaning for the family {}, omit it{}", setting.flag, family.op,
            ops_with(setting));
-    std::erase_if(values, [&](const auto& one) { return one.first == key->attribute; });
-    values.emplace_back(key->attribute, checked_value(*key, setting));
+    std::erase_if(values, [&](const auto& one) { return one.first == key->name; });
+    values.emplace_back(key->name, checked_value(*key, setting));
   }
   return values;
 }
@@ -113,9 +105,9 @@ Problem problem_of_size(const FamilySpec& family, std::span<const AttributeSetti
   const Op& op = op_of(problem);
   std::vector<std::string> sizes;
   bool has_all = true;
-  for (const AttributeSpec& attribute : op.schema()) {
+  for (const AttributeSpec& attribute : family.key) {
     if (!attribute.default_value.empty()) continue;
-    sizes.push_back(flag_of(family, attribute));
+    sizes.push_back(flag_of(attribute));
     has_all = has_all && problem.has(attribute.name);
   }
   if (!has_all) {

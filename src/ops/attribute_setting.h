@@ -20,7 +20,7 @@ struct AttributeSetting {
 };
 
 /// The flag of an attribute: `-m` if its name or its column has one letter, else `--act`.
-std::string flag_of(const FamilySpec& family, const AttributeSpec& attribute);
+std::string flag_of(const AttributeSpec& attribute);
 
 /// Whether an op has no problem without the attribute: the size of something.
 bool is_size(std::string_view attribute);

@@ -9,7 +9,7 @@ namespace attune {
 namespace {
 
 std::string flag(std::string_view op, std::string_view attribute) {
-  return flag_of(*find_family(op), {.name = attribute});
+  return flag_of(*find_column(*find_family(op), attribute));
 }
 
 std::string refusal(std::string_view op, const std::vector<AttributeSetting>& settings) {

@@ -15,17 +15,22 @@ namespace {
 
 using enum ColumnKind;
 
-constexpr KeyColumn kB{"B", "batch", integer, "", false}, kM{"M", "m", integer, "", false},
-    kN{"N", "n", integer, "", false}, kK{"K", "k", integer, "", false};
-constexpr KeyColumn kWeightType{"q_dtype_w", "q_dtype_w", dtype, "int8", false};
+const AttributeSpec kB{"batch", "B"}, kM{"m", "M"}, kN{"n", "N"}, kK{"k", "K"};
+const AttributeSpec kWeightType{"q_dtype_w", "q_dtype_w", dtype, "int8"};
 
-std::vector<KeyColumn> fmoe_key() {
-  return {{"token", "token", integer, "", false},         {"model_dim", "model_dim", integer, "", false},
-          {"inter_dim", "inter_dim", integer, "", false}, {"expert", "expert", integer, "", false},
-          {"topk", "topk", integer, "", false},           {"act_type", "act_type", text, "", false},
-          {"dtype", "dtype", dtype, "", false},           {"q_dtype_a", "q_dtype_a", text, "", false},
-          {"q_dtype_w", "q_dtype_w", text, "", false},    {"q_type", "q_type", text, "", false},
-          {"use_g1u1", "use_g1u1", flag, "", false},      {"doweight_stage1", "doweight_stage1", flag, "", false}};
+std::vector<AttributeSpec> fmoe_key() {
+  return {{"token", "token"},
+          {"model_dim", "model_dim"},
+          {"inter_dim", "inter_dim"},
+          {"expert", "expert"},
+          {"topk", "topk"},
+          {"act_type", "act_type", text},
+          {"dtype", "dtype", dtype},
+          {"q_dtype_a", "q_dtype_a", text},
+          {"q_dtype_w", "q_dtype_w", text},
+          {"q_type", "q_type", text},
+          {"use_g1u1", "use_g1u1", flag},
+          {"doweight_stage1", "doweight_stage1", flag}};
 }
 
 const std::vector<std::string_view> kBare = {"kernelId", "splitK", "us", "kernelName", "tflops", "bw", "errRatio"};
@@ -37,7 +42,7 @@ const std::vector<std::string_view> kFmoe = {"block_m",     "ksplit", "us1", "ke
 /// Families whose tables are read and kept while no op of this build computes them.
 std::vector<FamilySpec> foreign_families() {
   const auto plain_product = [](OpId number, std::string_view op, std::string_view title, std::string_view file,
-                                std::string_view stem, std::string_view variable, std::vector<KeyColumn> key,
+                                std::string_view stem, std::string_view variable, std::vector<AttributeSpec> key,
                                 const std::vector<std::string_view>& results) {
     return FamilySpec{.number = number,
                       .op = op,
@@ -67,8 +72,6 @@ std::vector<FamilySpec> foreign_families() {
   };
   using enum OpId;
   return {
-      plain_product(gemm_a8w8, "gemm_a8w8", "8-bit product, scales per token and channel", "a8w8_tuned_gemm.csv",
-                    "a8w8", "GEMM_A8W8", {kM, kN, kK, kWeightType}, kBare),
       with_packed_weights(plain_product(gemm_a8w8_bpreshuffle, "gemm_a8w8_bpreshuffle",
                                         "8-bit product, weights stored in tiles", "a8w8_bpreshuffle_tuned_gemm.csv",
                                         "a8w8_bpreshuffle", "GEMM_A8W8_BPRESHUFFLE", {kM, kN, kK, kWeightType},
@@ -158,9 +161,9 @@ bool gives_default(const FamilySpec& family, const Candidate& untuned) noexcept 
 
 const FamilySpec& default_family() { return families().front(); }
 
-const KeyColumn* find_column(const FamilySpec& family, std::string_view attribute) {
+const AttributeSpec* find_column(const FamilySpec& family, std::string_view attribute) {
   const auto found = std::find_if(family.key.begin(), family.key.end(),
-                                  [&](const KeyColumn& key) { return key.attribute == attribute; });
+                                  [&](const AttributeSpec& key) { return key.name == attribute; });
   return found == family.key.end() ? nullptr : &*found;
 }
 

@@ -12,6 +12,7 @@
 #include "attune/key.h"
 #include "attune/problem.h"
 #include "core/candidate.h"
+#include "ops/extent.h"
 
 namespace attune {
 
@@ -19,18 +20,22 @@ namespace attune {
 /// places in the list are the numbers that keys hold.
 enum class ColumnKind { integer, flag, dtype, text, choice };
 
-/// A key column of a table and the corresponding attribute of the problem.
-struct KeyColumn {
-  std::string_view column;     ///< `M`; case-insensitive when reading.
-  std::string_view attribute;  ///< `m`
+/// One attribute of a family: a part of a problem's text, a command-line flag and a key column of the tables.
+struct AttributeSpec {
+  std::string_view name;    ///< In a problem's text: `m`.
+  std::string_view column;  ///< In tables: `M`; case-insensitive when reading.
   ColumnKind kind = ColumnKind::integer;
-  std::string_view default_value;  ///< Value when the column is missing (as in a Problem: `0`, `bf16`); empty: the
-                                   ///< column is required.
-  bool optional = false;           ///< Attune adds the column to a table only when a row has a non-default value.
-  std::span<const std::string_view> choices = {};  ///< Names of a choice, in the order of their numbers. Not owned.
-  /// A key attribute that comes before, of the same kind, whose value this one has where nothing states it: a result
-  /// has the type of its inputs. Empty, and where a problem lacks the other: `default_value`.
+  std::string_view default_value = {};  ///< As in a problem: `0`, `bf16`; empty: the attribute is required.
+  /// An attribute that comes before, of the same kind, whose value this one has where nothing states it: a result has
+  /// the type of its inputs. Empty, and where a problem lacks the other: `default_value`.
   std::string_view follows = {};
+  bool always = true;     ///< If false, a problem's text contains it only when it is not at its default.
+  bool optional = false;  ///< Attune adds the column to a table only when a row has a non-default value.
+  /// Types that the op supports (empty: any type); names of a choice, in the order of their numbers.
+  std::vector<std::string_view> allowed = {};
+  std::string_view help = {};
+  int64_t min = 1, max = kMaxExtent;  ///< Range of integers.
+  bool contains(int64_t number) const noexcept { return number >= min && number <= max; }
 };
 
 /// The name of the 8-bit type in a problem that leaves its format to the device (DeviceInfo::fp8).
@@ -80,7 +85,10 @@ struct FamilySpec {
   std::string_view default_file;          ///< `bf16_tuned_gemm.csv`; the untuned one has `untuned` for `tuned`.
   std::string_view stem;                  ///< The default file's name without tuned and gemm: `bf16`, `bf16 batched`.
   std::string_view variable;              ///< `GEMM_BF16`: ATTUNE_CONFIG_GEMM_BF16 and AITER_CONFIG_GEMM_BF16.
-  std::vector<KeyColumn> key;             ///< Without gfx and cu_num, which every family has first.
+  /// The attributes in the order of the tables' key columns, without gfx and cu_num, which every family has first.
+  std::vector<AttributeSpec> key;
+  /// Names of the attributes in the order of a problem's text; empty: that of `key`.
+  std::vector<std::string_view> text_order = {};
   std::vector<std::string_view> results;  ///< Result columns in order, after the key.
   std::vector<PartColumns> parts = {};    ///< Those of the results that are of one kernel of several; `us` is of all.
   /// Solver ids of libraries: the first that is available and supports the problem is the baseline, and its untuned
@@ -124,7 +132,7 @@ const FamilySpec* family_option(std::string_view op);
 /// The family where neither a file nor a flag names one: that of the first permanent number.
 const FamilySpec& default_family();
 /// Null if the family's key has no such attribute.
-const KeyColumn* find_column(const FamilySpec& family, std::string_view attribute);
+const AttributeSpec* find_column(const FamilySpec& family, std::string_view attribute);
 /// The value of a problem's rows, which its family names: M of a product, the tokens of fmoe. Nothing for a family
 /// without rows.
 std::optional<int64_t> rows_of(const Problem& problem);

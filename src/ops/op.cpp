@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/mutex.h"
 #include "base/text.h"
+#include "ops/schema.h"
 
 namespace attune {
 
@@ -36,6 +37,10 @@ std::span<const Op* const> fix_ops() {
 }
 
 }  // namespace
+
+Problem Op::normalise(const Problem& problem, const DeviceInfo& device) const {
+  return normalised(problem, family(), device);
+}
 
 Reference whole_reference(const Op& op, const Problem& problem, Path path, const HostTensors& tensors) {
   const auto count = static_cast<size_t>(op.tensors(problem).back().elements());

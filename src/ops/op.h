@@ -21,18 +21,6 @@
 
 namespace attune {
 
-/// One attribute of an op; it defines a command-line flag, a table column and a part of the key.
-struct AttributeSpec {
-  std::string_view name;
-  ColumnKind kind = ColumnKind::integer;
-  std::string_view default_value;  ///< Empty: the attribute is required.
-  bool always = true;              ///< If false, the key contains it only when it is not at its default.
-  int64_t min = 0, max = 0;        ///< Range of integers.
-  std::string_view help;
-  std::vector<std::string_view> allowed;  ///< Names of the dtypes that the op supports; names of a choice, in the order
-                                          ///< of their numbers.
-};
-
 /// Arithmetic of one call. `bytes`: each input is read once, the output is written once, in true element sizes.
 struct Work {
   double flops = 0, bytes = 0;
@@ -92,12 +80,12 @@ enum class Path : uint8_t { naive, fast };
 class Op {
  public:
   virtual ~Op() = default;
-  virtual std::span<const AttributeSpec> schema() const = 0;
-  /// Tables and names of the op, from which families() makes its entry: find_family() returns that one.
+  /// Attributes, tables and names of the op, from which families() makes its entry: find_family() returns that one.
   virtual const FamilySpec& family() const = 0;
   std::string_view name() const { return family().op; }
-  /// Checks a problem, fills in defaults, orders attributes. Throws invalid_input naming the attribute.
-  virtual Problem normalise(const Problem& problem, const DeviceInfo& device) const = 0;
+  /// Checks a problem, fills in defaults, orders attributes. Throws invalid_input naming the attribute. The default is
+  /// normalised() of the family; an op adds what one attribute demands of another.
+  virtual Problem normalise(const Problem& problem, const DeviceInfo& device) const;
   virtual Work work(const Problem& problem) const = 0;
   /// Operands in order: inputs, then outputs. This and the functions below require a normalised problem.
   virtual std::vector<TensorSpec> tensors(const Problem& problem) const = 0;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -48,25 +49,34 @@ std::string checked_value(const Problem& problem, const AttributeSpec& spec, con
 std::string default_of(const Problem& problem, const AttributeSpec& spec, const Attributes& before) {
   if (spec.default_value.empty())
     fail(ErrorCode::invalid_input, "{} needs the attribute '{}'", problem.op(), spec.name);
-  if (!spec.default_value.starts_with('=')) return std::string(spec.default_value);
-  const auto other = std::find_if(before.begin(), before.end(),
-                                  [&](const auto& one) { return one.first == spec.default_value.substr(1); });
+  if (spec.follows.empty()) return std::string(spec.default_value);
+  const auto other = std::ranges::find(before, spec.follows, &Attributes::value_type::first);
   ATTUNE_CHECK(other != before.end(), "the default of '{}' is that of an attribute behind it", spec.name);
   return other->second;
 }
 
+/// The attributes in the order of a problem's text.
+std::vector<const AttributeSpec*> in_text_order(const FamilySpec& family) {
+  std::vector<const AttributeSpec*> ordered;
+  for (const std::string_view name : family.text_order) ordered.push_back(find_column(family, name));
+  for (const AttributeSpec& spec : family.key) {
+    if (family.text_order.empty()) ordered.push_back(&spec);
+  }
+  return ordered;
+}
+
 }  // namespace
 
-Problem normalised(const Problem& problem, std::span<const AttributeSpec> schema, const DeviceInfo& device) {
+Problem normalised(const Problem& problem, const FamilySpec& family, const DeviceInfo& device) {
   for (const auto& [attribute, value] : problem.attributes()) {
-    if (std::none_of(schema.begin(), schema.end(), [&](const AttributeSpec& spec) { return spec.name == attribute; }))
+    if (find_column(family, attribute) == nullptr)
       fail(ErrorCode::invalid_input, "{} has no attribute '{}'", problem.op(), attribute);
   }
   Attributes attributes;
-  for (const AttributeSpec& spec : schema) {
+  for (const AttributeSpec* spec : in_text_order(family)) {
     std::string value =
-        problem.has(spec.name) ? checked_value(problem, spec, device) : default_of(problem, spec, attributes);
-    if (spec.always || value != spec.default_value) attributes.emplace_back(spec.name, std::move(value));
+        problem.has(spec->name) ? checked_value(problem, *spec, device) : default_of(problem, *spec, attributes);
+    if (spec->always || value != spec->default_value) attributes.emplace_back(spec->name, std::move(value));
   }
   return Problem(std::string(problem.op()), std::move(attributes));
 }

@@ -8,13 +8,14 @@
 namespace attune {
 namespace {
 
-const std::vector<AttributeSpec>& eight_bits() {
-  static const std::vector<AttributeSpec> schema = {
-      {"m", ColumnKind::integer, "", true, 1, 8, "rows", {}},
-      {"q_dtype_w", ColumnKind::dtype, "int8", true, 0, 0, "type of the weights", {"int8", "e4m3fn", "e4m3fnuz"}},
-      {"of_result", ColumnKind::dtype, "=q_dtype_w", true, 0, 0, "type of the result", {"int8", "e4m3fn", "e4m3fnuz"}},
-  };
-  return schema;
+const FamilySpec& eight_bits() {
+  static const std::vector<std::string_view> types = {"int8", "e4m3fn", "e4m3fnuz"};
+  static const FamilySpec family = {
+      .op = "any_op",
+      .key = {{.name = "m", .column = "M", .max = 8},
+              {"q_dtype_w", "q_dtype_w", ColumnKind::dtype, "int8", {}, true, false, types},
+              {"of_result", "of_result", ColumnKind::dtype, "int8", "q_dtype_w", true, false, types}}};
+  return family;
 }
 
 std::string on(const std::string& gfx, const std::string& text) {
@@ -30,8 +31,8 @@ TEST(Schema, TheDeviceDecidesWhichTypeFp8Is) {
 }
 
 TEST(Schema, AnOpWithoutSuchATypeRefusesIt) {
-  const std::vector<AttributeSpec> schema = {{"dtype", ColumnKind::dtype, "bf16", true, 0, 0, "type", {"bf16"}}};
-  EXPECT_THROW(normalised(Problem::parse("any_op dtype=fp8"), schema, {}), Error);
+  const FamilySpec family = {.op = "any_op", .key = {{"dtype", "dtype", ColumnKind::dtype, "bf16", {}, true, false, {"bf16"}}}};
+  EXPECT_THROW(normalised(Problem::parse("any_op dtype=fp8"), family, {}), Error);
 }
 
 }  // namespace

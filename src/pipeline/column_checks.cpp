@@ -16,7 +16,7 @@ namespace attune {
 namespace {
 
 std::string what_is_read(const FamilySpec& family, std::string_view name) {
-  for (const KeyColumn& key : family.key) {
+  for (const AttributeSpec& key : family.key) {
     if (equal_ignoring_case(key.column, name) && !key.default_value.empty())
       return fmt::format(", read as '{}'", key.default_value);
   }
@@ -36,7 +36,7 @@ bool may_be_empty(const FamilySpec& family, std::string_view name) {
 
 /// Whether a cell is one that names no type that Attune knows.
 bool is_unknown_type(const FamilySpec& family, std::string_view column, std::string_view cell) {
-  return std::ranges::any_of(family.key, [&](const KeyColumn& key) {
+  return std::ranges::any_of(family.key, [&](const AttributeSpec& key) {
     return key.kind == ColumnKind::dtype && equal_ignoring_case(key.column, column) && !attribute_value(cell, key.kind);
   });
 }

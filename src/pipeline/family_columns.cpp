@@ -25,7 +25,7 @@ std::vector<std::string> lacking_columns(const FamilySpec& family, const CsvDocu
 
 std::vector<std::string> lacking_key_columns(const FamilySpec& family, const CsvDocument& document) {
   std::vector<std::string> lacking;
-  for (const KeyColumn& key : family.key) {
+  for (const AttributeSpec& key : family.key) {
     if (key.default_value.empty() && !document.find_column(key.column)) lacking.emplace_back(key.column);
   }
   return lacking;

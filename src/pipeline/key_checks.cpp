@@ -28,9 +28,9 @@ class FirstRows {
 
 /// Why no problem can have a row's key; nothing if one can.
 std::optional<std::string> why_no_problem(const FamilySpec& family, const TableRow& row) {
-  for (const KeyColumn& key : family.key) {
+  for (const AttributeSpec& key : family.key) {
     if (key.kind != ColumnKind::integer) continue;
-    const int64_t size = row.problem.integer_or(key.attribute, 1);
+    const int64_t size = row.problem.integer_or(key.name, 1);
     if (size < 1 || size > kMaxExtent) return fmt::format("no problem has the size {} = {}", key.column, size);
   }
   // Whether this build computes a foreign device's types is not the table's fault; what a problem is, is.

@@ -20,7 +20,7 @@ constexpr const char* kNoDefault = "no default";
 constexpr const char* kWithoutPause = ", confirmed without the pause";
 constexpr std::string_view kLayout = "{} {:>10} {:<46} {:>10} {:>8} {:>17} {:>9}  {}";
 
-bool is_size(const KeyColumn& key) { return key.kind == ColumnKind::integer && key.default_value.empty(); }
+bool is_size(const AttributeSpec& key) { return key.kind == ColumnKind::integer && key.default_value.empty(); }
 
 /// Pads to a display width: counts characters, not bytes, so that × and … line up.
 std::string pad(std::string text, size_t width) {
@@ -32,8 +32,8 @@ std::string pad(std::string text, size_t width) {
 
 /// The type of a problem's first operand; empty: its key has none.
 std::string type_of(const Problem& problem, const FamilySpec& family) {
-  const auto key = std::ranges::find(family.key, ColumnKind::dtype, &KeyColumn::kind);
-  return key == family.key.end() || !problem.has(key->attribute) ? "" : problem.text(key->attribute);
+  const auto key = std::ranges::find(family.key, ColumnKind::dtype, &AttributeSpec::kind);
+  return key == family.key.end() || !problem.has(key->name) ? "" : problem.text(key->name);
 }
 
 /// `cpu` of `cpu:0`.
@@ -45,12 +45,12 @@ std::string short_shape(const Problem& problem) {
   const FamilySpec* family = find_family(problem.op());
   if (family == nullptr) return problem.key();
   std::string sizes, type, types, others;
-  for (const KeyColumn& key : family->key) {
-    if (!problem.has(key.attribute)) {
+  for (const AttributeSpec& key : family->key) {
+    if (!problem.has(key.name)) {
       if (is_size(key)) return problem.key();
       continue;
     }
-    const std::string& value = problem.text(key.attribute);
+    const std::string& value = problem.text(key.name);
     if (is_size(key))
       sizes += (sizes.empty() ? "" : "×") + value;
     else if (key.kind == ColumnKind::dtype && type.empty())
@@ -58,8 +58,8 @@ std::string short_shape(const Problem& problem) {
     else if (key.kind == ColumnKind::dtype && !key.follows.empty())
       types += value == type ? "" : "→" + value;
     else if (value != key.default_value)
-      others += key.kind == ColumnKind::flag && value == "1" ? fmt::format(" +{}", key.attribute)
-                                                             : fmt::format(" {}={}", key.attribute, value);
+      others += key.kind == ColumnKind::flag && value == "1" ? fmt::format(" +{}", key.name)
+                                                             : fmt::format(" {}={}", key.name, value);
   }
   if (sizes.empty()) return problem.key();
   return sizes + (types.empty() ? "" : " " + types) + others;
@@ -75,7 +75,7 @@ std::string short_candidate(const Candidate& candidate) {
 std::string result_header(std::string_view op) {
   std::vector<std::string> sizes;
   if (const FamilySpec* family = find_family(op)) {
-    for (const KeyColumn& key : family->key) {
+    for (const AttributeSpec& key : family->key) {
       if (is_size(key)) sizes.emplace_back(key.column);
     }
   }

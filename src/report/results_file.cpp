@@ -52,7 +52,7 @@ TableStream read_yaml_results(const std::string& file) {
   const FamilySpec& family = *find_family("gemm_a16w16");
   const auto entries = read_tune_gemm_results(file);
   std::vector<std::string> columns = {"gfx", "cu_num"};
-  for (const KeyColumn& key : family.key) columns.emplace_back(key.column);
+  for (const AttributeSpec& key : family.key) columns.emplace_back(key.column);
   columns.insert(columns.end(), {"us", "kernelName", "tflops"});
   const auto parameters = parameters_of(entries, columns);
   std::string text = join(columns, ",");

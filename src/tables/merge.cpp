@@ -55,7 +55,7 @@ void check_merge_output(const fs::path& output, const std::vector<fs::path>& inp
   if (!fs::is_regular_file(output, missing) || fs::file_size(output, missing) == 0) return;
   const CsvDocument old = CsvDocument::read(output);
   check_publishable(old, family);
-  for (const KeyColumn& key : family.key) {
+  for (const AttributeSpec& key : family.key) {
     if (key.default_value.empty() && !old.find_column(key.column))
       fail(ErrorCode::invalid_input, "the file exists and is not a table of {}, name another: '{}'", family.op,
            shown(output.string(), 500));
@@ -78,7 +78,7 @@ std::vector<std::string> merged_columns(const Table& table) {
 /// cell as another key; empty for other columns.
 std::string cell_of_none(const Table& table, const TableRow& row, const std::string& column) {
   if (equal_ignoring_case(column, "gfx")) return row.gfx;
-  for (const KeyColumn& key : table.family().key) {
+  for (const AttributeSpec& key : table.family().key) {
     if (equal_ignoring_case(column, key.column)) return cell_text(table.family(), key, key_value(row.problem, key));
   }
   return "";

@@ -16,9 +16,9 @@ std::optional<double> distance(const FamilySpec& family, const TableRow& row, co
   constexpr double kOtherThanRows = 1000;
   size_t others = 0;
   bool same_rows = true;
-  for (const KeyColumn& key : family.key) {
+  for (const AttributeSpec& key : family.key) {
     if (key_value(row.problem, key) == key_value(problem, key)) continue;
-    if (key.attribute == family.rows)
+    if (key.name == family.rows)
       same_rows = false;
     else if (key.kind == ColumnKind::integer)
       return std::nullopt;  // Another size is another layer.

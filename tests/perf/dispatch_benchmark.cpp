@@ -184,7 +184,7 @@ struct FamilyLookups {
   explicit FamilyLookups(const KeyCodes& codes) {
     const FamilySpec& family = codes.family();
     std::string text = "gfx,cu_num";
-    for (const KeyColumn& column : family.key) text += fmt::format(",{}", column.column);
+    for (const AttributeSpec& column : family.key) text += fmt::format(",{}", column.column);
     text += ",us,kernelName\n";
     Random random(7);
     for (int i = 0; i < 100'000; ++i) {
@@ -213,9 +213,9 @@ struct FamilyLookups {
     options.tables[std::string(family.op)] = {file};
     dispatcher = std::make_unique<Dispatcher>(options);
   }
-  static std::string random_cell(Random& random, const FamilySpec& family, const KeyColumn& column) {
+  static std::string random_cell(Random& random, const FamilySpec& family, const AttributeSpec& column) {
     if (column.kind == ColumnKind::integer) {
-      if (column.attribute == family.rows) return std::to_string(int64_t{1} << (5 + random.below(7)));
+      if (column.name == family.rows) return std::to_string(int64_t{1} << (5 + random.below(7)));
       return std::to_string(kStep * static_cast<int64_t>(1 + random.below(1000)));
     }
     if (!column.default_value.empty()) return std::string(column.default_value);

@@ -35,8 +35,8 @@ std::string help_of(const AttributeSpec& attribute, const Op& op) {
     help[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(help[0])));
   if (!attribute.allowed.empty())
     help += "; one of " + join({attribute.allowed.begin(), attribute.allowed.end()}, ", ");
-  if (attribute.default_value.starts_with('='))
-    help += fmt::format("; default: that of --{}", attribute.default_value.substr(1));
+  if (!attribute.follows.empty())
+    help += fmt::format("; default: that of --{}", attribute.follows);
   else if (attribute.name == "dtype")
     help += fmt::format("; default: {} for -m, -n, -k and for sizes in YAML, else {}",
                         name(TuneGemmOptions::kDefaultType), attribute.default_value);
@@ -50,8 +50,8 @@ std::string help_of(const AttributeSpec& attribute, const Op& op) {
 std::function<std::string(const std::string&)> range_check(const std::string& flag) {
   int64_t min = std::numeric_limits<int64_t>::max(), max = std::numeric_limits<int64_t>::min();
   for (const Op* op : ops()) {
-    for (const AttributeSpec& attribute : op->schema()) {
-      if (attribute.kind != ColumnKind::integer || flag_of(op->family(), attribute) != flag) continue;
+    for (const AttributeSpec& attribute : op->family().key) {
+      if (attribute.kind != ColumnKind::integer || flag_of(attribute) != flag) continue;
       min = std::min(min, attribute.min);
       max = std::max(max, attribute.max);
     }
@@ -61,7 +61,7 @@ std::function<std::string(const std::string&)> range_check(const std::string& fl
 
 void add_attribute_flag(CLI::App& command, const Op& op, const AttributeSpec& attribute,
                         std::vector<AttributeSetting>& settings) {
-  const std::string flag = flag_of(op.family(), attribute);
+  const std::string flag = flag_of(attribute);
   if (command.get_option_no_throw(flag) != nullptr) return;  // A flag of another op, or of the command.
   std::string names = flag;
   for (const auto& [of, others] : kSpellings) {
@@ -107,7 +107,7 @@ void add_older_flags(CLI::App& command, std::vector<AttributeSetting>& settings)
 void add_attribute_flags(CLI::App& command, std::vector<AttributeSetting>& settings) {
   command.option_defaults()->group("What to tune");
   for (const Op* op : ops()) {
-    for (const AttributeSpec& attribute : op->schema()) add_attribute_flag(command, *op, attribute, settings);
+    for (const AttributeSpec& attribute : op->family().key) add_attribute_flag(command, *op, attribute, settings);
   }
   add_older_flags(command, settings);
 }

@@ -86,7 +86,7 @@ class ExistingList {
   bool add(const Problem& problem) {
     if (!known_.insert(key_text(family_, problem)).second) return false;
     added_.push_back(&problem);
-    for (const KeyColumn& key : family_.key) {
+    for (const AttributeSpec& key : family_.key) {
       if (key_value(problem, key) == value_when_missing(problem, key)) continue;
       if (std::none_of(columns_.begin(), columns_.end(),
                        [&](const auto& one) { return equal_ignoring_case(one, key.column); }))
@@ -109,13 +109,13 @@ class ExistingList {
 
  private:
   /// Returns the value that a reader uses for a missing cell.
-  static std::string value_when_missing(const Problem& problem, const KeyColumn& key) {
+  static std::string value_when_missing(const Problem& problem, const AttributeSpec& key) {
     if (!key.follows.empty() && problem.has(key.follows)) return problem.text(key.follows);
     return std::string(key.default_value);
   }
 
   std::string cell(const Problem& problem, std::string_view column) const {
-    for (const KeyColumn& key : family_.key) {
+    for (const AttributeSpec& key : family_.key) {
       if (equal_ignoring_case(key.column, column)) return cell_text(family_, key, key_value(problem, key));
     }
     return {};
@@ -139,7 +139,7 @@ bool has_captured_header(std::string_view content, const FamilySpec& family) {
   return further.front().empty() && std::all_of(further.begin() + 1, further.end(), [&](std::string_view column) {
            return column == kCallsColumn || column == kThreadsColumn ||
                   std::any_of(family.key.begin(), family.key.end(),
-                              [&](const KeyColumn& key) { return key.column == column; });
+                              [&](const AttributeSpec& key) { return key.column == column; });
          });
 }
 

@@ -140,7 +140,7 @@ TEST_F(CaptureTest, EveryFamilyIsReadBackAsTheSameProblem) {
     Capture capture(folder_);
     for (const FamilySpec& family : families()) {
       if (family.op == "fmoe") continue;
-      const bool has_batch = family.key.front().attribute == "batch";
+      const bool has_batch = family.key.front().name == "batch";
       GemmKey key{.op = family.number, .m = 3, .n = 256, .k = 512, .batch = has_batch ? 5 : 1, .in = DType::int8};
       if (family.op == "gemm_a16w16") key.in = DType::fp16;
       wanted[key_of(key)] = 1;

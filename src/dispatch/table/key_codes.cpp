@@ -46,7 +46,7 @@ KeyCodes::KeyCodes(const FamilySpec& family)
 
 size_t KeyCodes::column_of(std::string_view attribute) const noexcept {
   size_t column = 0;
-  while (column < num_columns_ && family_.key[column].attribute != attribute) ++column;
+  while (column < num_columns_ && family_.key[column].name != attribute) ++column;
   return column;
 }
 
@@ -60,7 +60,7 @@ std::optional<int64_t> KeyCodes::code(size_t column, std::string_view cell) cons
   }
   if (kind == ColumnKind::choice) {
     // A name of a later version has no number: its rows serve no key of this one.
-    const auto number = choice_number(family_.key[column].choices, cell);
+    const auto number = choice_number(family_.key[column].allowed, cell);
     if (number) return static_cast<int64_t>(*number);
   }
   const bool is_text = kind == ColumnKind::choice || kind == ColumnKind::text || kind == ColumnKind::dtype;
@@ -84,7 +84,7 @@ Key KeyCodes::key(const Problem& problem) const {
     const std::string value = key_value(problem, family_.key[i]);
     const auto number = code(i, value);
     if (!number) {
-      fail(ErrorCode::invalid_input, "the attribute '{}' of the problem '{}' cannot be '{}'", family_.key[i].attribute,
+      fail(ErrorCode::invalid_input, "the attribute '{}' of the problem '{}' cannot be '{}'", family_.key[i].name,
            problem.key(), value);
     }
     key[i] = *number;

@@ -94,7 +94,7 @@ class KeyCodes {
   size_t m_column_, n_column_, packed_column_;  ///< num_columns_: the family has none.
   size_t num_required_ = 0;  ///< Columns up to the last one that is a type or has no default; short keys have them.
   std::array<int64_t, Key::kMaxValues> defaults_{};
-  std::array<size_t, Key::kMaxValues> followed_{};  ///< Column of KeyColumn::follows; num_columns_: none.
+  std::array<size_t, Key::kMaxValues> followed_{};  ///< Column of AttributeSpec::follows; num_columns_: none.
 };
 
 /// The codes of all families by the numbers of their ops.

@@ -87,10 +87,10 @@ TEST(KeyCodes, EveryKeyHasOneShortFormAndItsOwnHash) {
 TEST(KeyCodes, AValueThatNobodyStatesIsThatOfTheColumnItFollows) {
   const FamilySpec family = {
       .op = "followers",
-      .key = {{.column = "W", .attribute = "weight_type", .kind = ColumnKind::dtype, .default_value = "bf16"},
-              {.column = "X", .attribute = "x", .kind = ColumnKind::dtype, .default_value = "fp16"},
-              {.column = "R",
-               .attribute = "result_type",
+      .key = {{.name = "weight_type", .column = "W", .kind = ColumnKind::dtype, .default_value = "bf16"},
+              {.name = "x", .column = "X", .kind = ColumnKind::dtype, .default_value = "fp16"},
+              {.name = "result_type",
+               .column = "R",
                .kind = ColumnKind::dtype,
                .default_value = "fp16",
                .follows = "weight_type"}}};
@@ -132,9 +132,9 @@ TEST(KeyCodes, EveryValueMakesAnotherKey) {
       Key other = key;
       other[changed] ^= 1;
       EXPECT_FALSE(other == key);
-      EXPECT_NE(codes.hash(other).low, codes.hash(key).low) << one.op << " " << one.key[changed].attribute;
-      EXPECT_NE(codes.hash(other).high, codes.hash(key).high) << one.op << " " << one.key[changed].attribute;
-      const bool is_m = one.key[changed].attribute == one.rows;
+      EXPECT_NE(codes.hash(other).low, codes.hash(key).low) << one.op << " " << one.key[changed].name;
+      EXPECT_NE(codes.hash(other).high, codes.hash(key).high) << one.op << " " << one.key[changed].name;
+      const bool is_m = one.key[changed].name == one.rows;
       EXPECT_EQ(RowsByM::print_of(codes.group_key(other)) == RowsByM::print_of(codes.group_key(key)), is_m) << one.op;
       const int64_t m = one.rows.empty() ? 0 : 7;
       EXPECT_EQ(codes.group_key(key).with_m(m), codes.hash(codes.with_m(key, m)));

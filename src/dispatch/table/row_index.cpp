@@ -57,7 +57,7 @@ struct UnusableRows {
 /// A column that mostly repeats a few cells, so the last cell's code is cached.
 struct CodedColumn {
   std::optional<size_t> column;
-  NumberRange range{};  ///< Of the numbers that this build computes.
+  const AttributeSpec* spec = nullptr;
   std::string last;
   int64_t code = 0;
   bool known = false;
@@ -153,9 +153,9 @@ class RowIndexBuilder {
   void begin_file(const CsvScan& scan) {
     const CsvDocument& head = scan.head();
     keys_.clear();
-    for (const KeyColumn& key : codes_.family().key) {
+    for (const AttributeSpec& key : codes_.family().key) {
       keys_.push_back({key.default_value.empty() ? head.require_column(key.column) : head.find_column(key.column),
-                       number_range(codes_.family(), key)});
+                       &key});
     }
     gfx_ = head.find_column("gfx");
     units_ = head.find_column("cu_num");
@@ -210,7 +210,7 @@ class RowIndexBuilder {
         const auto number = codes_.code(i, text);
         if (!number) return false;
         key[i] = *number;
-        is_computed = is_computed && column.range.contains(*number);
+        is_computed = is_computed && column.spec->contains(*number);
         continue;
       }
       if (!column.known || column.last != text) {
@@ -219,7 +219,7 @@ class RowIndexBuilder {
         column.last = text;
         column.code = *code;
         column.known = true;
-        column.is_computed = !key_cell_error(codes_.family(), codes_.family().key[i], text, Strictness::shape);
+        column.is_computed = !key_cell_error(codes_.family().key[i], text, Strictness::shape);
       }
       key[i] = column.code;
       is_computed = is_computed && column.is_computed;
@@ -231,7 +231,7 @@ class RowIndexBuilder {
   std::string key_error(const CsvScan& scan, Strictness strictness) const {
     std::optional<std::string> error;
     for (size_t i = 0; i < keys_.size() && !error; ++i)
-      error = key_cell_error(codes_.family(), codes_.family().key[i], cell(scan, keys_[i].column), strictness);
+      error = key_cell_error(codes_.family().key[i], cell(scan, keys_[i].column), strictness);
     return error.value_or("its key is invalid");
   }
 

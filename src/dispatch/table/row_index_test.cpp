@@ -343,14 +343,14 @@ void expect_same_matches(const Table& table, const DeviceInfo& here, int num_loo
 /// A table of a family with rows of two layers, at random numbers of rows and at padded ones.
 Table some_table(const FamilySpec& family, Random& random) {
   std::string text = "gfx,cu_num";
-  for (const KeyColumn& key : family.key) text += "," + std::string(key.column);
+  for (const AttributeSpec& key : family.key) text += "," + std::string(key.column);
   text += ",us,kernelName\n";
   for (int row = 0; row < 60; ++row) {
     const uint64_t layer = random.below(2);
     text += "gfx942,80";
-    for (const KeyColumn& key : family.key) {
+    for (const AttributeSpec& key : family.key) {
       std::string value(key.default_value);
-      if (key.attribute == family.rows)
+      if (key.name == family.rows)
         value = std::to_string(row % 2 == 0 ? 16 * (1 + random.below(40)) : uint64_t{1} << random.below(15));
       else if (key.kind == ColumnKind::integer)
         value = std::to_string(64 + 8192 * layer);

@@ -14,7 +14,7 @@ namespace {
 
 Problem with_defaults(const FamilySpec& family, const Problem& problem) {
   std::vector<std::pair<std::string, std::string>> attributes;
-  for (const KeyColumn& key : family.key) attributes.emplace_back(key.attribute, key_value(problem, key));
+  for (const AttributeSpec& key : family.key) attributes.emplace_back(key.name, key_value(problem, key));
   return {std::string(family.op), std::move(attributes)};
 }
 

@@ -21,8 +21,8 @@ using testing::HasSubstr;
 
 const FamilySpec& gemm_family() { return *find_family("gemm_a16w16"); }
 
-const KeyColumn& column_of(std::string_view name) {
-  for (const KeyColumn& key : gemm_family().key) {
+const AttributeSpec& column_of(std::string_view name) {
+  for (const AttributeSpec& key : gemm_family().key) {
     if (key.column == name) return key;
   }
   throw std::logic_error("no such column");
@@ -67,8 +67,8 @@ TEST_F(ChoiceColumns, AreReadByNameWithoutRegardToCase) {
     EXPECT_EQ(attribute_value(wrong, column_of("act")), std::nullopt) << wrong;
   EXPECT_EQ(attribute_value("0.5", column_of("beta")), std::nullopt);
   EXPECT_EQ(attribute_value("none", ColumnKind::choice), std::nullopt) << "only the column knows its names";
-  for (size_t i = 0; i < column_of("act").choices.size(); ++i)
-    EXPECT_EQ(choice_number(column_of("act").choices, column_of("act").choices[i]), i);
+  for (size_t i = 0; i < column_of("act").allowed.size(); ++i)
+    EXPECT_EQ(choice_number(column_of("act").allowed, column_of("act").allowed[i]), i);
 }
 
 TEST_F(ChoiceColumns, OfAListOfShapesAreAttributesOffTheirDefault) {

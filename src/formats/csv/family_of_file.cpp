@@ -14,7 +14,7 @@ namespace {
 
 bool is_key_column(const FamilySpec& family, std::string_view column) {
   return std::any_of(family.key.begin(), family.key.end(),
-                     [&](const KeyColumn& key) { return equal_ignoring_case(key.column, column); });
+                     [&](const AttributeSpec& key) { return equal_ignoring_case(key.column, column); });
 }
 
 bool is_result_column(const FamilySpec& family, std::string_view column) {
@@ -25,7 +25,7 @@ bool is_result_column(const FamilySpec& family, std::string_view column) {
 /// Key columns without a default that the file lacks; none if the family can be read from it.
 std::vector<std::string> missing_columns(const FamilySpec& family, const CsvDocument& document) {
   std::vector<std::string> missing;
-  for (const KeyColumn& key : family.key) {
+  for (const AttributeSpec& key : family.key) {
     if (key.default_value.empty() && !document.find_column(key.column)) missing.emplace_back(key.column);
   }
   return missing;
@@ -118,7 +118,7 @@ const FamilySpec* checked_family(const FamilySpec& family, const CsvDocument& do
 /// `; gemm_a16w16 would need K too`, for the nearest family that has at least two columns in the file.
 std::string nearest_family(const CsvDocument& document) {
   const auto num_present = [&](const FamilySpec& family) {
-    return static_cast<size_t>(std::count_if(family.key.begin(), family.key.end(), [&](const KeyColumn& key) {
+    return static_cast<size_t>(std::count_if(family.key.begin(), family.key.end(), [&](const AttributeSpec& key) {
       return key.default_value.empty() && document.find_column(key.column).has_value();
     }));
   };

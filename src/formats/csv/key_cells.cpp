@@ -6,20 +6,9 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "ops/extent.h"
-#include "ops/op.h"
 
 namespace attune {
 namespace {
-
-const AttributeSpec* find_attribute(const FamilySpec& family, std::string_view attribute) {
-  const Op* op = find_op(family.op);
-  if (!op) return nullptr;
-  for (const AttributeSpec& spec : op->schema()) {
-    if (spec.name == attribute) return &spec;
-  }
-  return nullptr;
-}
 
 /// True if a text may be a value in a problem's key.
 bool is_word(std::string_view text) {
@@ -28,37 +17,34 @@ bool is_word(std::string_view text) {
 }
 
 /// The expected content of a cell, for a message.
-std::string wanted(const FamilySpec& family, const KeyColumn& key) {
-  const AttributeSpec* spec = find_attribute(family, key.attribute);
-  const NumberRange range = number_range(family, key);
+std::string wanted(const AttributeSpec& key) {
   switch (key.kind) {
     case ColumnKind::integer:
-      return fmt::format("a whole number from {} to {}", range.min, range.max);
+      return fmt::format("a whole number from {} to {}", key.min, key.max);
     case ColumnKind::flag:
       return "True or False";
     case ColumnKind::dtype:
-      if (spec && !spec->allowed.empty()) return "one of " + join({spec->allowed.begin(), spec->allowed.end()}, ", ");
+      if (!key.allowed.empty()) return "one of " + join({key.allowed.begin(), key.allowed.end()}, ", ");
       return "a data type such as torch.bfloat16";
     case ColumnKind::text:
       return "a word without blanks";
     case ColumnKind::choice:
-      return "one of " + join({key.choices.begin(), key.choices.end()}, ", ");
+      return "one of " + join({key.allowed.begin(), key.allowed.end()}, ", ");
   }
   return {};
 }
 
-bool in_range(const FamilySpec& family, const KeyColumn& key, const std::string& value) {
-  const AttributeSpec* spec = find_attribute(family, key.attribute);
+bool in_range(const AttributeSpec& key, const std::string& value) {
   if (key.kind == ColumnKind::integer) {
     const auto number = parse_int(value);
-    return number && number_range(family, key).contains(*number);
+    return number && key.contains(*number);
   }
-  if (key.kind != ColumnKind::dtype || !spec || spec->allowed.empty()) return true;
-  return std::find(spec->allowed.begin(), spec->allowed.end(), value) != spec->allowed.end();
+  if (key.kind != ColumnKind::dtype || key.allowed.empty()) return true;
+  return std::ranges::find(key.allowed, value) != key.allowed.end();
 }
 
 /// Returns the value of a cell; nothing if it is not accepted.
-std::optional<std::string> accepted_value(const FamilySpec& family, const KeyColumn& key, std::string_view cell,
+std::optional<std::string> accepted_value(const AttributeSpec& key, std::string_view cell,
                                           Strictness strictness) {
   auto value = attribute_value(cell, key);
   // Another device's row may have values that cannot be tuned on this machine: a dtype, or -1 for "any".
@@ -68,28 +54,23 @@ std::optional<std::string> accepted_value(const FamilySpec& family, const KeyCol
   }
   // The device decides which format it is, in Op::normalise().
   if (!value && key.kind == ColumnKind::dtype && trim(cell) == kDeviceFp8) {
-    const bool takes_one = in_range(family, key, std::string(name(DType::e4m3fn))) ||
-                           in_range(family, key, std::string(name(DType::e4m3fnuz)));
+    const bool takes_one = in_range(key, std::string(name(DType::e4m3fn))) ||
+                           in_range(key, std::string(name(DType::e4m3fnuz)));
     return takes_one ? std::optional(std::string(kDeviceFp8)) : std::nullopt;
   }
-  return value && in_range(family, key, *value) ? value : std::nullopt;
+  return value && in_range(key, *value) ? value : std::nullopt;
 }
 
 }  // namespace
 
-NumberRange number_range(const FamilySpec& family, const KeyColumn& key) {
-  const AttributeSpec* spec = find_attribute(family, key.attribute);
-  return spec ? NumberRange{spec->min, spec->max} : NumberRange{1, kMaxExtent};
-}
-
-std::optional<std::string> key_cell_error(const FamilySpec& family, const KeyColumn& key, std::string_view cell,
+std::optional<std::string> key_cell_error(const AttributeSpec& key, std::string_view cell,
                                           Strictness strictness) {
   if (cell.empty() && !key.default_value.empty()) return std::nullopt;
-  if (accepted_value(family, key, cell, strictness)) return std::nullopt;
+  if (accepted_value(key, cell, strictness)) return std::nullopt;
   // A table may have numbers beyond the family's range, but the range says more of a number that is refused.
   const bool is_any_number = strictness == Strictness::table && key.kind == ColumnKind::integer && !parse_double(cell);
   return fmt::format("column '{}' expects {}, got '{}'", key.column,
-                     is_any_number ? "a whole number" : wanted(family, key), shown(cell));
+                     is_any_number ? "a whole number" : wanted(key), shown(cell));
 }
 
 std::optional<std::string> attribute_value(std::string_view cell, ColumnKind kind) {
@@ -114,13 +95,13 @@ std::optional<std::string> attribute_value(std::string_view cell, ColumnKind kin
   return std::to_string(static_cast<int64_t>(*number));
 }
 
-std::optional<std::string> attribute_value(std::string_view cell, const KeyColumn& key) {
+std::optional<std::string> attribute_value(std::string_view cell, const AttributeSpec& key) {
   if (key.kind != ColumnKind::choice) return attribute_value(cell, key.kind);
-  const auto number = choice_number(key.choices, trim(cell));
-  return number ? std::optional(std::string(key.choices[*number])) : std::nullopt;
+  const auto number = choice_number(key.allowed, trim(cell));
+  return number ? std::optional(std::string(key.allowed[*number])) : std::nullopt;
 }
 
-std::string cell_text(const FamilySpec& family, const KeyColumn& key, std::string_view value) {
+std::string cell_text(const FamilySpec& family, const AttributeSpec& key, std::string_view value) {
   if (key.kind == ColumnKind::dtype) {
     const auto dtype = parse_dtype(value);
     return std::string(dtype ? torch_name(*dtype) : value);
@@ -130,21 +111,21 @@ std::string cell_text(const FamilySpec& family, const KeyColumn& key, std::strin
   return std::string(value);
 }
 
-std::string key_value(const Problem& problem, const KeyColumn& key) {
-  if (problem.has(key.attribute)) return problem.text(key.attribute);
+std::string key_value(const Problem& problem, const AttributeSpec& key) {
+  if (problem.has(key.name)) return problem.text(key.name);
   if (!key.follows.empty() && problem.has(key.follows)) return problem.text(key.follows);
   return std::string(key.default_value);
 }
 
 std::string key_text(const FamilySpec& family, const Problem& problem) {
   std::string text;
-  for (const KeyColumn& key : family.key) text += key_value(problem, key) + ' ';
+  for (const AttributeSpec& key : family.key) text += key_value(problem, key) + ' ';
   return text;
 }
 
 KeyCells::KeyCells(const CsvDocument& document, const FamilySpec& family, Strictness strictness)
     : document_(document), family_(family), strictness_(strictness) {
-  for (const KeyColumn& key : family.key) {
+  for (const AttributeSpec& key : family.key) {
     if (key.default_value.empty())
       columns_.emplace_back(document.require_column(key.column));
     else
@@ -154,18 +135,18 @@ KeyCells::KeyCells(const CsvDocument& document, const FamilySpec& family, Strict
 
 bool KeyCells::has(std::string_view attribute) const {
   for (size_t i = 0; i < columns_.size(); ++i) {
-    if (family_.key[i].attribute == attribute) return columns_[i].has_value();
+    if (family_.key[i].name == attribute) return columns_[i].has_value();
   }
   return false;
 }
 
 std::string KeyCells::value(size_t row, size_t index) const {
-  const KeyColumn& key = family_.key[index];
+  const AttributeSpec& key = family_.key[index];
   const std::string_view cell = columns_[index] ? document_.cell(row, *columns_[index]) : std::string_view();
   if (cell.empty() && !key.default_value.empty()) return {};
-  if (auto value = accepted_value(family_, key, cell, strictness_)) return *std::move(value);
+  if (auto value = accepted_value(key, cell, strictness_)) return *std::move(value);
   fail(ErrorCode::invalid_input, "{}: {}", document_.where(row),
-       key_cell_error(family_, key, cell, strictness_).value());
+       key_cell_error(key, cell, strictness_).value());
 }
 
 Problem KeyCells::problem(size_t row) const {
@@ -175,11 +156,11 @@ Problem KeyCells::problem(size_t row) const {
     return found == attributes.end() ? std::string() : found->second;
   };
   for (size_t i = 0; i < columns_.size(); ++i) {
-    const KeyColumn& key = family_.key[i];
+    const AttributeSpec& key = family_.key[i];
     std::string own = value(row, i);
     if (own.empty() && !key.follows.empty()) own = stated(key.follows);
     if (own.empty()) own = key.default_value;
-    if (!key.optional || own != key.default_value) attributes.emplace_back(key.attribute, std::move(own));
+    if (!key.optional || own != key.default_value) attributes.emplace_back(key.name, std::move(own));
   }
   return Problem(std::string(family_.op), std::move(attributes));
 }

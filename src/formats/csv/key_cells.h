@@ -37,26 +37,19 @@ class KeyCells {
 
 /// Returns why a cell of a key column is not accepted, such as `column 'N' expects a whole number, got 'seven'`;
 /// nothing if it is.
-std::optional<std::string> key_cell_error(const FamilySpec& family, const KeyColumn& key, std::string_view cell,
+std::optional<std::string> key_cell_error(const AttributeSpec& key, std::string_view cell,
                                           Strictness strictness);
-
-/// The whole numbers of a key column that this build computes, ends included.
-struct NumberRange {
-  int64_t min = 1, max = 0;
-  bool contains(int64_t number) const noexcept { return number >= min && number <= max; }
-};
-NumberRange number_range(const FamilySpec& family, const KeyColumn& key);
 
 /// Converts a cell to an attribute's value: `torch.bfloat16` → `bf16`, `False` → `0`, `128.0` → `128`. nullopt if it is
 /// not valid, and for a choice, whose names only the column knows.
 std::optional<std::string> attribute_value(std::string_view cell, ColumnKind kind);
 /// Like the above, of a key column: `GELU` → `gelu` where the column has this choice.
-std::optional<std::string> attribute_value(std::string_view cell, const KeyColumn& key);
+std::optional<std::string> attribute_value(std::string_view cell, const AttributeSpec& key);
 /// The reverse, spelled as by older tools: `bf16` → `torch.bfloat16`, flags of GEMMs `True`, of fmoe `1`.
-std::string cell_text(const FamilySpec& family, const KeyColumn& key, std::string_view value);
+std::string cell_text(const FamilySpec& family, const AttributeSpec& key, std::string_view value);
 
 /// The value of a key column in a problem; its default if the problem does not have it.
-std::string key_value(const Problem& problem, const KeyColumn& key);
+std::string key_value(const Problem& problem, const AttributeSpec& key);
 /// Identity of a row's key: the values of all key columns. Equal for a normalised problem and one read from a file.
 std::string key_text(const FamilySpec& family, const Problem& problem);
 

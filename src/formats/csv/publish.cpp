@@ -18,11 +18,11 @@
 namespace attune {
 namespace {
 
-bool at_default(const Problem& problem, const KeyColumn& key) { return key_value(problem, key) == key.default_value; }
+bool at_default(const Problem& problem, const AttributeSpec& key) { return key_value(problem, key) == key.default_value; }
 
 bool is_column_of(const FamilySpec& family, std::string_view column) {
   const auto is = [&](std::string_view name) { return equal_ignoring_case(name, column); };
-  return std::any_of(family.key.begin(), family.key.end(), [&](const KeyColumn& key) { return is(key.column); }) ||
+  return std::any_of(family.key.begin(), family.key.end(), [&](const AttributeSpec& key) { return is(key.column); }) ||
          std::any_of(family.results.begin(), family.results.end(), is);
 }
 
@@ -31,7 +31,7 @@ void check_row(const FamilySpec& family, const PublishedRow& row) {
   for (const auto& [attribute, value] : row.problem.attributes()) {
     const auto& key = family.key;
     if (std::any_of(key.begin(), key.end(),
-                    [&, name = std::string_view(attribute)](const KeyColumn& one) { return one.attribute == name; }))
+                    [&, name = std::string_view(attribute)](const AttributeSpec& one) { return one.name == name; }))
       continue;
     fail(ErrorCode::invalid_input, "tables of {} have no column for the attribute '{}' of the problem '{}'", family.op,
          attribute, row.problem.key());
@@ -186,7 +186,7 @@ class TableEdit {
   void add_columns(const PublishedRow& row) {
     if (!table_ && columns_.empty()) columns_ = new_table_header(family_);
     ensure_columns(row, TableColumn::Place::first);
-    for (const KeyColumn& key : family_.key) {
+    for (const AttributeSpec& key : family_.key) {
       if (!at_default(row.problem, key)) ensure_column(key.column);
     }
     for (const std::string_view needed : {"us", "kernelName"}) {
@@ -236,14 +236,14 @@ class TableEdit {
     if (!options_.sort) return {};
     std::vector<std::string> key = {std::string(gfx), std::to_string(num_units)};
     std::string rows;
-    for (const KeyColumn& column : family_.key) {
+    for (const AttributeSpec& column : family_.key) {
       const auto value = key_value(problem, column);
-      if (column.attribute == family_.rows) {
+      if (column.name == family_.rows) {
         rows = value;
         continue;
       }
       key.push_back(value);
-      if (column.attribute == family_.columns) key.push_back(std::exchange(rows, {}));
+      if (column.name == family_.columns) key.push_back(std::exchange(rows, {}));
     }
     if (!rows.empty()) key.push_back(rows);
     return key;

@@ -232,8 +232,8 @@ TEST_F(Publish, EveryShippedTunedTableTakesARowAndKeepsItsOwn) {
     path_ = folder_.path() / name;
     PublishedRow row = row_of("gemm m=7 n=7 k=7 batch=7", 1);
     std::vector<std::pair<std::string, std::string>> attributes;
-    for (const KeyColumn& key : old.family().key) {
-      if (!key.optional) attributes.emplace_back(key.attribute, key.default_value.empty() ? "7" : key.default_value);
+    for (const AttributeSpec& key : old.family().key) {
+      if (!key.optional) attributes.emplace_back(key.name, key.default_value.empty() ? "7" : key.default_value);
     }
     row.problem = Problem(std::string(old.family().op), attributes);
     const auto report = publish(path_, old.family(), std::vector{row});

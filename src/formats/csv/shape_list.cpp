@@ -23,7 +23,7 @@ void note_surplus(const CsvDocument& document, const FamilySpec& family, std::ve
     const auto is = [&](std::string_view name) { return equal_ignoring_case(name, column); };
     const bool known =
         column.empty() || is_column_of_all_families(column) ||
-        std::any_of(family.key.begin(), family.key.end(), [&](const KeyColumn& key) { return is(key.column); }) ||
+        std::any_of(family.key.begin(), family.key.end(), [&](const AttributeSpec& key) { return is(key.column); }) ||
         std::any_of(family.results.begin(), family.results.end(), is);
     if (!known) surplus.push_back(shown(column));
   }
@@ -34,11 +34,11 @@ void note_surplus(const CsvDocument& document, const FamilySpec& family, std::ve
 
 void note_defaults(const KeyCells& cells, const CsvDocument& document, const FamilySpec& family,
                    const std::vector<std::pair<std::string, std::string>>& set, std::vector<std::string>& notices) {
-  for (const KeyColumn& key : family.key) {
+  for (const AttributeSpec& key : family.key) {
     const bool is_set =
-        std::any_of(set.begin(), set.end(), [&](const auto& one) { return one.first == key.attribute; });
+        std::any_of(set.begin(), set.end(), [&](const auto& one) { return one.first == key.name; });
     if (key.kind != ColumnKind::dtype || !key.follows.empty() || key.default_value.empty() || is_set ||
-        cells.has(key.attribute))
+        cells.has(key.name))
       continue;
     notices.push_back(fmt::format("{}: there is no column '{}', using {}; choose another with --indtype",
                                   document.name(), key.column, key.default_value));
@@ -48,13 +48,13 @@ void note_defaults(const KeyCells& cells, const CsvDocument& document, const Fam
 /// `followers`: columns that neither the file nor a setting states.
 Problem with_overrides(Problem problem, const FamilySpec& family,
                        const std::vector<std::pair<std::string, std::string>>& set,
-                       std::span<const KeyColumn* const> followers) {
+                       std::span<const AttributeSpec* const> followers) {
   for (const auto& [attribute, value] : set) {
-    const KeyColumn& key = *find_column(family, attribute);
+    const AttributeSpec& key = *find_column(family, attribute);
     if (key.optional && value == key.default_value && !problem.has(attribute)) continue;
     problem = problem.with(attribute, value);
-    for (const KeyColumn* follower : followers) {
-      if (follower->follows == attribute) problem = problem.with(follower->attribute, value);
+    for (const AttributeSpec* follower : followers) {
+      if (follower->follows == attribute) problem = problem.with(follower->name, value);
     }
   }
   return problem;
@@ -67,9 +67,9 @@ ShapeList read_shapes(const std::filesystem::path& path, const ShapeOptions& opt
   auto [family, notices] = family_of_file(document, options.op);
   const KeyCells cells(document, *family, Strictness::shape);
   const auto set = values_of(*family, options.settings);
-  std::vector<const KeyColumn*> followers;
-  for (const KeyColumn& key : family->key) {
-    const bool is_stated = find_setting(options.settings, key.attribute) != nullptr || cells.has(key.attribute);
+  std::vector<const AttributeSpec*> followers;
+  for (const AttributeSpec& key : family->key) {
+    const bool is_stated = find_setting(options.settings, key.name) != nullptr || cells.has(key.name);
     if (!key.follows.empty() && !is_stated) followers.push_back(&key);
   }
 

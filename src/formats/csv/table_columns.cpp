@@ -137,7 +137,7 @@ std::vector<std::string> new_table_header(const FamilySpec& family) {
   for (const TableColumn& column : kColumns) {
     if (column.place == first) header.emplace_back(column.name);
   }
-  for (const KeyColumn& key : family.key) {
+  for (const AttributeSpec& key : family.key) {
     if (!key.optional) header.emplace_back(key.column);
   }
   header.insert(header.end(), family.results.begin(), family.results.end());
@@ -145,7 +145,7 @@ std::vector<std::string> new_table_header(const FamilySpec& family) {
 }
 
 std::optional<std::string> table_cell(const FamilySpec& family, const PublishedRow& row, std::string_view column) {
-  for (const KeyColumn& key : family.key) {
+  for (const AttributeSpec& key : family.key) {
     if (equal_ignoring_case(key.column, column)) return cell_text(family, key, key_value(row.problem, key));
   }
   for (const TableColumn& one : kColumns) {

@@ -16,7 +16,7 @@ Hash128 identity(const FamilySpec& family, const TableRow& row) {
 }
 
 bool is_key(const FamilySpec& family, const CsvDocument& document, size_t column) {
-  for (const KeyColumn& key : family.key) {
+  for (const AttributeSpec& key : family.key) {
     if (document.find_column(key.column) == column) return true;
   }
   return document.find_column("gfx") == column || document.find_column("cu_num") == column;

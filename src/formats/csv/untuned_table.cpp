@@ -13,9 +13,9 @@ namespace attune {
 namespace {
 
 /// Key columns that a list of these problems needs.
-std::vector<const KeyColumn*> columns_for(const FamilySpec& family, std::span<const Problem> problems) {
-  std::vector<const KeyColumn*> columns;
-  for (const KeyColumn& key : family.key) {
+std::vector<const AttributeSpec*> columns_for(const FamilySpec& family, std::span<const Problem> problems) {
+  std::vector<const AttributeSpec*> columns;
+  for (const AttributeSpec& key : family.key) {
     const auto differs = [&](const Problem& problem) { return key_value(problem, key) != key.default_value; };
     if (!key.optional || std::any_of(problems.begin(), problems.end(), differs)) columns.push_back(&key);
   }
@@ -34,13 +34,13 @@ std::string untuned_text(const FamilySpec& family, std::span<const Problem> prob
   const auto columns = columns_for(family, problems);
   std::string text;
   const auto add_line = [&](auto&& cell) {
-    for (const KeyColumn* key : columns) text += (key == columns.front() ? "" : ",") + csv_cell(cell(*key));
+    for (const AttributeSpec* key : columns) text += (key == columns.front() ? "" : ",") + csv_cell(cell(*key));
     text += '\n';
   };
-  add_line([](const KeyColumn& key) { return std::string(key.column); });
+  add_line([](const AttributeSpec& key) { return std::string(key.column); });
   for (const Problem& problem : problems) {
     ATTUNE_CHECK(problem.op() == family.op, "a problem of {} cannot be in a list of {}", problem.op(), family.op);
-    add_line([&](const KeyColumn& key) { return cell_text(family, key, key_value(problem, key)); });
+    add_line([&](const AttributeSpec& key) { return cell_text(family, key, key_value(problem, key)); });
   }
   return text;
 }
@@ -51,7 +51,7 @@ void check_untuned_output(const std::filesystem::path& path, const FamilySpec& f
   const CsvDocument old = CsvDocument::read(path);
   const auto is_key = [&](const std::string& column) {
     return column.empty() || std::any_of(family.key.begin(), family.key.end(),
-                                         [&](const KeyColumn& key) { return equal_ignoring_case(key.column, column); });
+                                         [&](const AttributeSpec& key) { return equal_ignoring_case(key.column, column); });
   };
   if (std::all_of(old.columns().begin(), old.columns().end(), is_key)) return;
   fail(ErrorCode::invalid_input, "the file exists and is not a list of shapes of {}, name another: '{}'", family.op,

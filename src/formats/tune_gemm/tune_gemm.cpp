@@ -26,10 +26,10 @@ struct RawEntry {
 };
 
 /// Key columns of the epilogue: a size has them under the attributes' names, and only where they are not the default.
-std::vector<const KeyColumn*> epilogue_keys() {
-  std::vector<const KeyColumn*> keys;
-  for (const KeyColumn& key : find_family("gemm_a16w16")->key) {
-    if (key.kind == ColumnKind::choice || key.attribute == "out_scale") keys.push_back(&key);
+std::vector<const AttributeSpec*> epilogue_keys() {
+  std::vector<const AttributeSpec*> keys;
+  for (const AttributeSpec& key : find_family("gemm_a16w16")->key) {
+    if (key.kind == ColumnKind::choice || key.name == "out_scale") keys.push_back(&key);
   }
   return keys;
 }
@@ -133,8 +133,8 @@ class EntryReader {
                                                                    {"bias", bias() ? "1" : "0"}};
     if (trans_a) attributes.emplace_back("trans_a", "1");
     if (!trans_b) attributes.emplace_back("trans_b", "0");
-    for (const KeyColumn* key : epilogue_keys()) {
-      if (auto value = of_epilogue(*key)) attributes.emplace_back(key->attribute, *std::move(value));
+    for (const AttributeSpec* key : epilogue_keys()) {
+      if (auto value = of_epilogue(*key)) attributes.emplace_back(key->name, *std::move(value));
     }
     entry.problem = Problem("gemm_a16w16", std::move(attributes));
     entry.candidate = take("candidate").value_or("");
@@ -199,17 +199,17 @@ class EntryReader {
   }
 
   /// The value of a part of the epilogue; nothing if it is missing or the default.
-  std::optional<std::string> of_epilogue(const KeyColumn& key) {
-    const auto text = take(key.attribute);
+  std::optional<std::string> of_epilogue(const AttributeSpec& key) {
+    const auto text = take(key.name);
     if (!text) return std::nullopt;
     std::string value;
     if (key.kind == ColumnKind::choice) {
-      const auto number = choice_number(key.choices, *text);
-      if (!number) fail_value(key.attribute, "one of " + join({key.choices.begin(), key.choices.end()}, ", "), *text);
-      value = key.choices[*number];
+      const auto number = choice_number(key.allowed, *text);
+      if (!number) fail_value(key.name, "one of " + join({key.allowed.begin(), key.allowed.end()}, ", "), *text);
+      value = key.allowed[*number];
     } else {
       const auto flag = parse_bool(*text);
-      if (!flag) fail_value(key.attribute, "True or False", *text);
+      if (!flag) fail_value(key.name, "True or False", *text);
       value = *flag ? "1" : "0";
     }
     return value == key.default_value ? std::nullopt : std::optional(std::move(value));
@@ -263,8 +263,8 @@ std::string entry_line(const TuneGemmEntry& entry) {
   add("dtype", in_quotes(problem.text("dtype")));
   if (problem.has("outdtype")) add("outdtype", in_quotes(problem.text("outdtype")));
   if (problem.integer_or("bias", 0)) add("bias", "1");
-  for (const KeyColumn* key : epilogue_keys()) {
-    if (problem.has(key->attribute)) add(key->attribute, scalar(problem.text(key->attribute)));
+  for (const AttributeSpec* key : epilogue_keys()) {
+    if (problem.has(key->name)) add(key->name, scalar(problem.text(key->name)));
   }
   if (!entry.device.empty()) add("device", in_quotes(entry.device));
   line += "}";
@@ -278,8 +278,8 @@ std::string identity(const TuneGemmEntry& entry) {
   const Problem& problem = entry.problem;
   const std::string& in = problem.text("dtype");
   std::string epilogue;
-  for (const KeyColumn* key : epilogue_keys())
-    epilogue += ' ' + (problem.has(key->attribute) ? problem.text(key->attribute) : std::string(key->default_value));
+  for (const AttributeSpec* key : epilogue_keys())
+    epilogue += ' ' + (problem.has(key->name) ? problem.text(key->name) : std::string(key->default_value));
   return fmt::format("{} {} {} {} {} {} {} {} {}{}", problem.integer("m"), problem.integer("n"), problem.integer("k"),
                      in, problem.has("outdtype") ? problem.text("outdtype") : in, problem.integer_or("bias", 0),
                      problem.integer_or("trans_a", 0), problem.integer_or("trans_b", 1), entry.device, epilogue);

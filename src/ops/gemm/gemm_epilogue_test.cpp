@@ -82,21 +82,13 @@ TEST(GemmEpilogue, HasTheNumbersOfItsNames) {
   EXPECT_THAT(kFactors, testing::ElementsAre("0", "1", "any"));
 }
 
-/// CSV columns, keys and problems are one list, by name and by number.
-TEST(GemmEpilogue, SchemaAndFamilyOfEveryOpAgree) {
+/// An attribute that is left out of a text at its default may be left out of a table.
+TEST(GemmEpilogue, ChoicesHaveADefaultThatIsLeftOut) {
   for (const Op* op : ops()) {
-    const auto schema = op->schema();
-    const auto& key = op->family().key;
-    for (const AttributeSpec& attribute : schema) {
-      const auto column =
-          std::find_if(key.begin(), key.end(), [&](const KeyColumn& one) { return one.attribute == attribute.name; });
-      ASSERT_NE(column, key.end()) << op->name() << " " << attribute.name;
-      EXPECT_EQ(column->kind, attribute.kind) << attribute.name;
+    for (const AttributeSpec& attribute : op->family().key) {
       if (attribute.kind != ColumnKind::choice) continue;
-      EXPECT_EQ(std::vector(column->choices.begin(), column->choices.end()), attribute.allowed) << attribute.name;
-      EXPECT_EQ(column->default_value, attribute.default_value) << attribute.name;
-      EXPECT_TRUE(choice_number(column->choices, column->default_value).has_value()) << attribute.name;
-      EXPECT_TRUE(column->optional && !attribute.always) << attribute.name;
+      EXPECT_TRUE(choice_number(attribute.allowed, attribute.default_value).has_value()) << attribute.name;
+      EXPECT_TRUE(attribute.optional && !attribute.always) << attribute.name;
     }
   }
 }

@@ -88,7 +88,7 @@ std::optional<GemmKey> to_gemm_key(const Key& key) noexcept {
     GemmKey made{.op = key.op()};
     for (size_t i = 0; i < key.size(); ++i) {
       for (const FieldName& name : kFieldNames) {
-        if (name.attribute == family.key[i].attribute) set(made, name.field, key[i]);
+        if (name.attribute == family.key[i].name) set(made, name.field, key[i]);
       }
     }
     Key again;

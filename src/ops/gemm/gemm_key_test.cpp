@@ -36,7 +36,7 @@ TEST(GemmKeyConversion, FollowsTheOrderOfEveryFamily) {
   for (const FamilySpec& family : families()) {
     if (!is_product(family)) continue;
     ++num_families;
-    const bool has_batch = family.key.front().attribute == "batch";
+    const bool has_batch = family.key.front().name == "batch";
     GemmKey from{.op = family.number, .m = 3, .n = 5, .k = 7, .batch = has_batch ? 9 : 1};
     from.in = DType::int8;
     from.out = DType::fp16;
@@ -48,11 +48,11 @@ TEST(GemmKeyConversion, FollowsTheOrderOfEveryFamily) {
       ASSERT_EQ(key.op(), family.number);
       ASSERT_LE(key.size(), family.key.size()) << family.op;
       for (size_t i = 0; i < family.key.size(); ++i) {
-        const int64_t expected = expected_value(from, family.key[i].attribute);
+        const int64_t expected = expected_value(from, family.key[i].name);
         if (i < key.size())
           EXPECT_EQ(key[i], expected) << family.op << " " << i;
         else
-          EXPECT_EQ(expected, family.key[i].attribute == "trans_b" || family.key[i].attribute == "alpha") << i;
+          EXPECT_EQ(expected, family.key[i].name == "trans_b" || family.key[i].name == "alpha") << i;
       }
       const auto back = to_gemm_key(key);
       ASSERT_TRUE(back);

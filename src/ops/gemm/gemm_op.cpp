@@ -8,8 +8,6 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/text.h"
-#include "ops/epilogue.h"
-#include "ops/extent.h"
 #include "ops/gemm/gemm_family.h"
 #include "ops/gemm/gemm_reference.h"
 #include "ops/gemm/gemm_reference_kernel.h"
@@ -19,34 +17,6 @@
 
 namespace attune {
 namespace {
-
-const std::vector<AttributeSpec>& gemm_schema() {
-  using enum ColumnKind;
-  static const std::vector<AttributeSpec> schema = {
-      {"m", integer, "", true, 1, kMaxExtent, "rows of x: tokens", {}},
-      {"n", integer, "", true, 1, kMaxExtent, "rows of the weights: outputs of the layer", {}},
-      {"k", integer, "", true, 1, kMaxExtent, "columns of x and of the weights", {}},
-      {"dtype", dtype, "bf16", true, 0, 0, "type of x and the weights", {"bf16", "fp16", "fp32"}},
-      {"outdtype", dtype, "=dtype", true, 0, 0, "type of the result", {"bf16", "fp16", "fp32"}},
-      {"bias", flag, "0", true, 0, 1, "add a bias of N elements", {}},
-      {"scale_ab", flag, "0", false, 0, 1, "per-tensor scales (fp8 inputs)", {}},
-      {"bpreshuffle", flag, "0", false, 0, 1, "weights packed ahead, in a layout that the candidate names", {}},
-      {"trans_a", flag, "0", false, 0, 1, "x is stored K×M", {}},
-      {"trans_b", flag, "1", false, 0, 1, "the weights are stored N×K, as a linear layer holds them; 0: K×N", {}},
-      {"act", choice, "none", false, 0, 0, "activation of the sum", {kActivations.begin(), kActivations.end()}},
-      {"alpha", choice, "1", false, 0, 0, "factor of the product; any: an operand", {kFactors.begin(), kFactors.end()}},
-      {"beta",
-       choice,
-       "0",
-       false,
-       0,
-       0,
-       "factor of the operand residual (M×N), which is added before the activation",
-       {kFactors.begin(), kFactors.end()}},
-      {"out_scale", flag, "0", false, 0, 1, "multiply the result by the operand out_scale, after the activation", {}},
-  };
-  return schema;
-}
 
 /// Typical size of a sum before the activation, in problems that have one: where an activation is curved, so that one
 /// curve is told from another, and from none.
@@ -88,11 +58,10 @@ GemmShape GemmShape::of(const Problem& problem) {
           GemmEpilogue::of(problem)};
 }
 
-std::span<const AttributeSpec> GemmOp::schema() const { return gemm_schema(); }
 const FamilySpec& GemmOp::family() const { return gemm_a16w16_family(); }
 
 Problem GemmOp::normalise(const Problem& problem, const DeviceInfo& device) const {
-  Problem whole = normalised(problem, gemm_schema(), device);
+  Problem whole = normalised(problem, family(), device);
   const auto shape = GemmShape::of(whole);
   if (shape.packed && shape.b_is_kn)
     fail(ErrorCode::invalid_input, "weights that are packed ahead (bpreshuffle=1) must be N×K, use trans_b=1");

@@ -8,7 +8,6 @@ namespace attune {
 /// `gemm_a16w16`: fp32, bf16 and fp16 products with fp32 (or wider) accumulation.
 class GemmOp final : public Op, private OpKernels {
  public:
-  std::span<const AttributeSpec> schema() const override;
   const FamilySpec& family() const override;
   Problem normalise(const Problem& problem, const DeviceInfo& device) const override;
   Work work(const Problem& problem) const override;

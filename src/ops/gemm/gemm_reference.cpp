@@ -6,6 +6,7 @@
 #include <numbers>
 #include <vector>
 
+#include "ops/dot_block.h"
 #include "tensor/convert.h"
 
 namespace attune {
@@ -32,41 +33,6 @@ double norm(std::span<const float> row) {
   return std::sqrt(sum);
 }
 
-constexpr int kRows = 4, kColumns = 4, kLanes = 8;
-
-/// Computes kRows × kColumns dot products of rows padded to a multiple of kLanes. Lanes are explicit so that the
-/// compiler keeps the sums in vector registers; target clones let one binary use the machine's widest vectors.
-#ifndef __SANITIZE_THREAD__  // Its runtime is not initialised when the clones are selected.
-__attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#endif
-__attribute__((optimize("O3"))) void
-dot_block(const float* a, const float* b, int64_t stride, double* sums) {
-  typedef double Lanes __attribute__((vector_size(kLanes * sizeof(double))));
-  typedef float Floats __attribute__((vector_size(kLanes * sizeof(float))));
-  Lanes total[kRows][kColumns] = {};
-  for (int64_t k = 0; k < stride; k += kLanes) {
-    Lanes right[kColumns];
-    for (int j = 0; j < kColumns; ++j) {
-      Floats raw;
-      __builtin_memcpy(&raw, b + j * stride + k, sizeof raw);
-      right[j] = __builtin_convertvector(raw, Lanes);
-    }
-    for (int i = 0; i < kRows; ++i) {
-      Floats raw;
-      __builtin_memcpy(&raw, a + i * stride + k, sizeof raw);
-      const Lanes left = __builtin_convertvector(raw, Lanes);
-      for (int j = 0; j < kColumns; ++j) total[i][j] += left * right[j];
-    }
-  }
-  for (int i = 0; i < kRows; ++i) {
-    for (int j = 0; j < kColumns; ++j) {
-      double sum = 0;
-      for (int lane = 0; lane < kLanes; ++lane) sum += total[i][j][lane];
-      sums[i * kColumns + j] = sum;
-    }
-  }
-}
-
 /// Rows of op(X) widened to float and padded with zero rows and columns to whole blocks.
 struct Panel {
   int64_t stride = 0;
@@ -75,7 +41,7 @@ struct Panel {
 
   void load(const GemmShape& shape, const std::byte* stored, bool transposed, int64_t rows, IndexRange range,
             int block) {
-    stride = (shape.k + kLanes - 1) / kLanes * kLanes;
+    stride = (shape.k + kDotLanes - 1) / kDotLanes * kDotLanes;
     const int64_t count = range.size(), padded = (count + block - 1) / block * block;
     values.assign(static_cast<size_t>(padded * stride), 0.0f);
     norms.assign(static_cast<size_t>(padded), 0.0);
@@ -198,23 +164,24 @@ void fast_gemm(const GemmShape& shape, const HostTensors& tensors, const Referen
     }
     return;
   }
-  // Panels of B stay in the L2 cache (about 1 MiB) while all rows of A are processed, kRows at a time.
+  // Panels of B stay in the L2 cache (about 1 MiB) while all rows of A are processed, kDotRows at a time.
   const int64_t columns_at_once =
-      std::clamp<int64_t>((1 << 18) / std::max<int64_t>(shape.k, 1) / kColumns * kColumns, kColumns, 256);
+      std::clamp<int64_t>((1 << 18) / std::max<int64_t>(shape.k, 1) / kDotRows * kDotRows, kDotRows, 256);
   Panel left, right;
-  left.load(shape, tensors.operands[where.a].data(), shape.trans_a, shape.m, rows, kRows);
+  left.load(shape, tensors.operands[where.a].data(), shape.trans_a, shape.m, rows, kDotRows);
   const double root_k = std::sqrt(static_cast<double>(shape.k));
   for (int64_t first = columns.begin; first < columns.end; first += columns_at_once) {
     const int64_t last = std::min(columns.end, first + columns_at_once);
-    right.load(shape, tensors.operands[where.b].data(), shape.b_is_kn, shape.n, {first, last}, kColumns);
-    for (int64_t i = 0; i < rows.size(); i += kRows) {
-      for (int64_t j = 0; j < last - first; j += kColumns) {
-        double sums[kRows * kColumns];
-        dot_block(left.values.data() + i * left.stride, right.values.data() + j * right.stride, left.stride, sums);
-        for (int64_t y = i; y < std::min(i + kRows, rows.size()); ++y) {
-          for (int64_t x = j; x < std::min(j + kColumns, last - first); ++x) {
+    right.load(shape, tensors.operands[where.b].data(), shape.b_is_kn, shape.n, {first, last}, kDotRows);
+    for (int64_t i = 0; i < rows.size(); i += kDotRows) {
+      for (int64_t j = 0; j < last - first; j += kDotRows) {
+        double sums[kDotRows * kDotRows];
+        dot_block(left.values.data() + i * left.stride, right.values.data() + j * right.stride, left.stride, left.stride,
+                  sums);
+        for (int64_t y = i; y < std::min(i + kDotRows, rows.size()); ++y) {
+          for (int64_t x = j; x < std::min(j + kDotRows, last - first); ++x) {
             const double scale = left.norms[static_cast<size_t>(y)] * right.norms[static_cast<size_t>(x)] / root_k;
-            finish(sums[(y - i) * kColumns + (x - j)], scale, rows.begin + y, first + x, out);
+            finish(sums[(y - i) * kDotRows + (x - j)], scale, rows.begin + y, first + x, out);
           }
         }
       }

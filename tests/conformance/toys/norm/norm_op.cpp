@@ -4,23 +4,11 @@
 #include <cmath>
 #include <numeric>
 
-#include "ops/extent.h"
-#include "ops/schema.h"
 #include "tensor/random_fill.h"
 
 namespace attune::toys {
 
-std::span<const AttributeSpec> NormOp::schema() const {
-  using enum ColumnKind;
-  static const std::vector<AttributeSpec> schema = {
-      {"token", integer, "", true, 1, kMaxExtent, "rows of x", {}},
-      {"dim", integer, "", true, 1, kMaxExtent, "columns of x", {}},
-  };
-  return schema;
-}
-
 const FamilySpec& NormOp::family() const {
-  using enum ColumnKind;
   static constexpr std::string_view kSamples[] = {"token=1 dim=1", "token=3 dim=64", "token=17 dim=101",
                                                   "token=2 dim=1000"};
   static const FamilySpec family = {
@@ -29,7 +17,8 @@ const FamilySpec& NormOp::family() const {
       .default_file = "toy_norm_tuned.csv",
       .stem = "toy_norm",
       .variable = "TOY_NORM",
-      .key = {{"token", "token", integer, "", false}, {"dim", "dim", integer, "", false}},
+      .key = {{.name = "token", .column = "token", .help = "rows of x"},
+              {.name = "dim", .column = "dim", .help = "columns of x"}},
       .results = {"kernelId", "us", "kernelName", "tflops", "bw", "errRatio"},
       .baselines = {"toy_norm.loops"},
       .rows = "token",
@@ -38,10 +27,6 @@ const FamilySpec& NormOp::family() const {
       .samples = kSamples,
   };
   return family;
-}
-
-Problem NormOp::normalise(const Problem& problem, const DeviceInfo& device) const {
-  return normalised(problem, schema(), device);
 }
 
 Work NormOp::work(const Problem& problem) const {

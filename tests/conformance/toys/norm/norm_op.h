@@ -15,9 +15,7 @@ inline constexpr double kNormEpsilon = 1e-6;
 /// op that is no product and whose rows are named otherwise.
 class NormOp final : public Op {
  public:
-  std::span<const AttributeSpec> schema() const override;
   const FamilySpec& family() const override;
-  Problem normalise(const Problem& problem, const DeviceInfo& device) const override;
   Work work(const Problem& problem) const override;
   std::vector<TensorSpec> tensors(const Problem& problem) const override;
   void fill(const Problem& problem, Distribution distribution, uint64_t seed,

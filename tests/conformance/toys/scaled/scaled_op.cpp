@@ -3,8 +3,6 @@
 
 #include <cmath>
 
-#include "ops/extent.h"
-#include "ops/schema.h"
 #include "tensor/random_fill.h"
 #include "tensor/rounding.h"
 
@@ -24,19 +22,7 @@ Operands operands_of(const HostTensors& tensors) {
 
 }  // namespace
 
-std::span<const AttributeSpec> ScaledOp::schema() const {
-  using enum ColumnKind;
-  static const std::vector<AttributeSpec> schema = {
-      {"m", integer, "", true, 1, kMaxExtent, "rows of x", {}},
-      {"n", integer, "", true, 1, kMaxExtent, "outputs", {}},
-      {"k", integer, "", true, 1, kMaxExtent, "columns of x", {}},
-      {"packed", flag, "0", false, 0, 1, "b and its scales are packed ahead", {}},
-  };
-  return schema;
-}
-
 const FamilySpec& ScaledOp::family() const {
-  using enum ColumnKind;
   static constexpr std::string_view kSamples[] = {"m=1 n=1 k=1", "m=3 n=5 k=64", "m=17 n=33 k=101", "m=2 n=40 k=1000",
                                                   "m=7 n=9 k=65 packed=1"};
   static const FamilySpec family = {
@@ -45,10 +31,16 @@ const FamilySpec& ScaledOp::family() const {
       .default_file = "toy_scaled_tuned.csv",
       .stem = "toy_scaled",
       .variable = "TOY_SCALED",
-      .key = {{"M", "m", integer, "", false},
-              {"N", "n", integer, "", false},
-              {"K", "k", integer, "", false},
-              {"packed", "packed", flag, "0", true}},
+      .key = {{.name = "m", .column = "M", .help = "rows of x"},
+              {.name = "n", .column = "N", .help = "outputs"},
+              {.name = "k", .column = "K", .help = "columns of x"},
+              {.name = "packed",
+               .column = "packed",
+               .kind = ColumnKind::flag,
+               .default_value = "0",
+               .always = false,
+               .optional = true,
+               .help = "b and its scales are packed ahead"}},
       .results = {"kernelId", "splitK", "us", "kernelName", "tflops", "bw", "errRatio"},
       .baselines = {"toy_scaled.loops"},
       .rows = "m",
@@ -58,10 +50,6 @@ const FamilySpec& ScaledOp::family() const {
       .samples = kSamples,
   };
   return family;
-}
-
-Problem ScaledOp::normalise(const Problem& problem, const DeviceInfo& device) const {
-  return normalised(problem, schema(), device);
 }
 
 Work ScaledOp::work(const Problem& problem) const {

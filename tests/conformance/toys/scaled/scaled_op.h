@@ -17,9 +17,7 @@ struct ScaledShape {
 /// with five operands is made of, two of which may be packed together: this folder.
 class ScaledOp final : public Op {
  public:
-  std::span<const AttributeSpec> schema() const override;
   const FamilySpec& family() const override;
-  Problem normalise(const Problem& problem, const DeviceInfo& device) const override;
   Work work(const Problem& problem) const override;
   std::vector<TensorSpec> tensors(const Problem& problem) const override;
   void fill(const Problem& problem, Distribution distribution, uint64_t seed,

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+// Quantised products in plain vectorised C++: the fallback where no library computes them.
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "base/error.h"
+#include "ops/quantised_gemm/quantised_gemm.h"
+#include "portable_quantised/sources_hash.h"
+#include "solver/registry.h"
+#include "solver/static/static_space_backend.h"
+#include "tensor/convert.h"
+
+namespace attune {
+namespace {
+
+/// As many products of two int8 as an int32 holds in any case: 2^14 each.
+constexpr int64_t kMaxProducts = 131'071;
+
+/// The operands of a call.
+struct Call {
+  const QuantisedGemm& shape;
+  const int8_t *a, *b;
+  const float *a_scale, *b_scale;
+  const void* bias;  ///< Null: none.
+  void* c;
+
+  float scale_of_a(int64_t row) const { return a_scale[shape.a_scales.index(row, 0, shape.k)]; }
+  float scale_of_b(int64_t row) const { return b_scale[shape.b_scales.index(row, 0, shape.k)]; }
+};
+
+template <typename Out>
+float widen(Out value) {
+  if constexpr (std::is_same_v<Out, uint16_t>)
+    return from_bf16(value);
+  else
+    return static_cast<float>(value);
+}
+template <typename Out>
+Out narrow(float value) {
+  if constexpr (std::is_same_v<Out, uint16_t>)
+    return to_bf16(value);
+  else
+    return static_cast<Out>(value);
+}
+
+/// Adds a block of kRows × kColumns dot products over `count` elements of rows that lie `k` apart.
+template <int kRows, int kColumns>
+inline __attribute__((always_inline)) void add_dots(const int8_t* __restrict a, const int8_t* __restrict b, int64_t k,
+                                                    int64_t count, int64_t (&sums)[kRows][kColumns]) {
+  for (int i = 0; i < kRows; ++i) {
+    for (int j = 0; j < kColumns; ++j) {
+      int32_t sum = 0;
+      for (int64_t at = 0; at < count; ++at) sum += int32_t{a[i * k + at]} * int32_t{b[j * k + at]};
+      sums[i][j] += sum;
+    }
+  }
+}
+
+template <typename Out, int kRows, int kColumns>
+inline __attribute__((always_inline)) void compute_block(const Call& call, int64_t i, int64_t j) {
+  const QuantisedGemm& shape = call.shape;
+  int64_t sums[kRows][kColumns] = {};
+  for (int64_t at = 0; at < shape.k; at += kMaxProducts) {
+    add_dots<kRows, kColumns>(call.a + i * shape.k + at, call.b + j * shape.k + at, shape.k,
+                              std::min(kMaxProducts, shape.k - at), sums);
+  }
+  const auto* bias = static_cast<const Out*>(call.bias);
+  auto* c = static_cast<Out*>(call.c);
+  for (int y = 0; y < kRows; ++y) {
+    for (int x = 0; x < kColumns; ++x) {
+      const float product = static_cast<float>(sums[y][x]) * call.scale_of_a(i + y) * call.scale_of_b(j + x);
+      c[(i + y) * shape.n + j + x] = narrow<Out>(bias != nullptr ? product + widen(bias[j + x]) : product);
+    }
+  }
+}
+
+template <typename Out, int kRows, int kColumns>
+inline __attribute__((always_inline)) void multiply_all(const Call& call) {
+  const QuantisedGemm& shape = call.shape;
+  const int64_t rows = shape.m / kRows * kRows, columns = shape.n / kColumns * kColumns;
+  for (int64_t j = 0; j < columns; j += kColumns) {
+    for (int64_t i = 0; i < rows; i += kRows) compute_block<Out, kRows, kColumns>(call, i, j);
+    for (int64_t i = rows; i < shape.m; ++i) compute_block<Out, 1, kColumns>(call, i, j);
+  }
+  for (int64_t j = columns; j < shape.n; ++j) {
+    for (int64_t i = 0; i < shape.m; ++i) compute_block<Out, 1, 1>(call, i, j);
+  }
+}
+
+using Kernel = void (*)(const Call&);
+
+/// One function for each (type, block) and level of vectors.
+template <typename Out, int kRows, int kColumns>
+struct Variant {
+  __attribute__((target("arch=x86-64-v4"), optimize("O3"))) static void v4(const Call& call) {
+    multiply_all<Out, kRows, kColumns>(call);
+  }
+  __attribute__((target("arch=x86-64-v3"), optimize("O3"))) static void v3(const Call& call) {
+    multiply_all<Out, kRows, kColumns>(call);
+  }
+  __attribute__((optimize("O3"))) static void v2(const Call& call) { multiply_all<Out, kRows, kColumns>(call); }
+  static Kernel here() {
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("x86-64-v4")) return v4;
+    if (__builtin_cpu_supports("x86-64-v3")) return v3;
+    return v2;
+  }
+};
+
+template <typename Out>
+Kernel kernel_for_block(std::string_view block) {
+  if (block == "1x4") return Variant<Out, 1, 4>::here();
+  if (block == "2x4") return Variant<Out, 2, 4>::here();
+  if (block == "4x4") return Variant<Out, 4, 4>::here();
+  fail(ErrorCode::unavailable, "the block must be 1x4, 2x4 or 4x4, got '{}'", block);
+}
+
+class PortablePlan final : public Plan {
+ public:
+  PortablePlan(const QuantisedGemm& shape, Kernel kernel)
+      : shape_(shape), where_(QuantisedOperands::of(shape)), kernel_(kernel) {
+    traits_.host_bytes = sizeof *this;
+    traits_.states = Requirement::batch_invariant;  // Sums are exact, and each element is finished in the same way.
+  }
+  const PlanTraits& traits() const noexcept override { return traits_; }
+  void run(const Launch& launch) const override {
+    const auto at = [&](size_t operand) { return launch.operands[operand]; };
+    kernel_({shape_, static_cast<const int8_t*>(at(where_.a)), static_cast<const int8_t*>(at(where_.b)),
+             static_cast<const float*>(at(where_.a_scale)), static_cast<const float*>(at(where_.b_scale)),
+             shape_.bias ? at(where_.bias) : nullptr, at(where_.c)});
+  }
+
+ private:
+  QuantisedGemm shape_;
+  QuantisedOperands where_;
+  Kernel kernel_;
+  PlanTraits traits_;
+};
+
+class PortableBackend final : public StaticSpaceBackend {
+ public:
+  using StaticSpaceBackend::StaticSpaceBackend;
+  Versions versions() const override {
+    return {{"portable.gemm_a8w8", "1"}, {"kernel.portable.gemm_a8w8", portable_quantised::kSourcesHash}};
+  }
+  std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config, const PrepareContext&) override {
+    const auto shape = QuantisedGemm::of(problem);
+    const auto kernel_of = shape.out == DType::bf16 ? kernel_for_block<uint16_t> : kernel_for_block<_Float16>;
+    return std::make_unique<PortablePlan>(shape, kernel_of(config.text("block")));
+  }
+};
+
+class PortableQuantisedSolver final : public Solver, public StaticSpace {
+ public:
+  std::string_view id() const override { return "portable.gemm_a8w8"; }
+  std::string_view version() const override { return "1"; }
+  std::string_view title() const override { return "vectorised loops of this program for quantised products, one thread"; }
+  Support supports(const Problem& problem, const DeviceInfo& device) const override {
+    if (device.kind != "host") return Support::no("runs on a host only");
+    if (problem.op() != "gemm_a8w8") return Support::no("computes gemm_a8w8 only");
+    return {};
+  }
+  const StaticSpace* static_space() const override { return this; }
+  SearchSpace space(const Problem&, const DeviceInfo&) const override {
+    return SearchSpace::product(
+        {{.name = "block", .values = {std::string("4x4"), std::string("2x4"), std::string("1x4")}}}, {});
+  }
+  Config untuned(const Problem&, const DeviceInfo&) const override { return Config({{"block", std::string("4x4")}}); }
+  SearchSpace invariant_space(const Problem& problem, const DeviceInfo& device) const override {
+    return space(problem, device);
+  }
+  std::unique_ptr<Backend> open(Device& device) const override {
+    return std::make_unique<PortableBackend>(*this, device.info());
+  }
+};
+
+}  // namespace
+
+void register_portable_quantised_solver(Registry& registry);
+void register_portable_quantised_solver(Registry& registry) {
+  registry.add(std::make_unique<PortableQuantisedSolver>());
+}
+
+}  // namespace attune
