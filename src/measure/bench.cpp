@@ -291,7 +291,7 @@ bool Bench::capture(EntrantPlan& entrant) {
 }
 
 /// Runs the captured launches right behind untimed ones: a device that comes from rest takes up to 40 µs longer
-/// (docs/performance/h100.md, Start of a sample).
+/// (docs/performance/gpu_samples.md, Start of a sample).
 double Bench::time_captured(EntrantPlan& entrant) {
   clear_prefix(*entrant.plan);
   run_to_end([&] {

@@ -21,7 +21,8 @@ uint32_t batch_for(double first_us, double least_us) noexcept;
 
 /// Number of untimed launches before a batch: an eighth of the batch, at least 1 and at most 16. They bring the
 /// candidate's threads and code back after another candidate's turn. By graph, a launch that is a sample of its own
-/// needs none: it lasts so long that what an untimed one saves is 0.3 % of it at most (docs/performance/h100.md).
+/// needs none: it lasts so long that what an untimed one saves is 0.3 % of it at most
+/// (docs/performance/gpu_samples.md, Untimed launches).
 uint32_t untimed_for(uint32_t launches, Timing timing) noexcept;
 
 /// The device rests before a sample while its clock is below this share of the usual one.

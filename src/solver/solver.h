@@ -101,7 +101,7 @@ class Solver {
   /// solver.
   virtual const StaticSpace* static_space() const { return nullptr; }
   /// Largest work of a problem, in floating-point operations, that the untuned config does faster on one thread than on
-  /// all of a host, by measurement (docs/performance.md, One thread or all); 0: none, or not measured.
+  /// all of a host, by measurement (docs/performance/one_thread.md); 0: none, or not measured.
   virtual double one_thread_flops() const { return 0; }
   /// Sub-problems of a composite solver, normalised. They are tuned first: a parameter with Parameter::part = i takes
   /// the candidates on the short list of part i (Candidate::nested_name()) in place of the one value that the space

@@ -2,7 +2,7 @@
 // How busy a device is kept whose kernels are compiled beside measuring, not a test: attune_compile_pipeline [--jobs N]
 // [--compile MS] [--spread FACTOR] [--launch US] [--kernels N] [--problems N] [--alternate] [--at-least PERCENT]. A
 // fake device's launches take their time, and compilers sleep. It ends with 1 if the device is less busy than
-// --at-least. docs/performance.md has the figures.
+// --at-least. docs/performance/workers.md has the figures.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What a large journal costs, not a test: attune_large_journal TEMPLATE FILE [DECISIONS [RECORDS]] makes a journal of
 // so many Decisions (100,000) of other sizes, each with the first RECORDS (2) of its Records and their announcements,
-// from those of a tuning, and prints what its readers take. tests/perf/journal runs it; docs/performance.md has the
-// figures.
+// from those of a tuning, and prints what its readers take. tests/perf/journal runs it; docs/performance/journal.md has
+// the figures.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Measures the regret of shapes whose M has no row, from recorded times of kernels, with one M removed from its group
-// at a time, and from the rows of published tables. docs/performance.md, Unseen M, has the method.
+// at a time, and from the rows of published tables. docs/performance/unseen.md has the method.
 //   attune_unseen_m [--json FILE] [RECORDING …]
 #include <fmt/format.h>
 

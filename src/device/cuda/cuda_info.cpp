@@ -10,8 +10,8 @@
 namespace attune {
 namespace {
 
-/// The marks around a graph cost about 3 µs, the same for every kernel (docs/performance/h100.md, First launch of a
-/// graph).
+/// The marks around a graph cost about 3 µs, the same for every kernel (docs/performance/gpu_samples.md,
+/// First launch of a graph).
 constexpr int64_t kLeastSampleUs = 400;
 
 /// Operations of one multiprocessor in a cycle, by the tables of NVIDIA's architecture papers (a peak rate divided by

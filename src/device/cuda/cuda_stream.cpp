@@ -18,7 +18,7 @@ class CudaGraph final : public Graph {
     driver_.check(driver_.cuGraphLaunch(executable_, stream_), "launch a graph");
   }
   /// Copies the work to the device now. Else its first launch does, node by node beside the kernels: 0.7 µs for each
-  /// (docs/performance/h100.md, First launch of a graph).
+  /// (docs/performance/gpu_samples.md, First launch of a graph).
   void upload() {
     const CurrentContext current(driver_, context_);
     driver_.check(driver_.cuGraphUpload(executable_, stream_), "copy a graph to the device");

@@ -21,7 +21,7 @@ struct Neighbour {
 ///
 /// The first two assume that, as M grows, the best kernels' time does not fall and their time per row of M does not
 /// rise (of 36,508 published rows 98 and 97 % comply within 5 %). The third assumes that a kernel is not slower for
-/// fewer rows, the last that it may work in blocks of below.m rows. docs/performance.md, Unseen M, compares bounds with
+/// fewer rows, the last that it may work in blocks of below.m rows. docs/performance/unseen.md compares bounds with
 /// regrets.
 struct NextRows {
   static constexpr double kNone = 1e9;

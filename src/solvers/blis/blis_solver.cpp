@@ -131,7 +131,7 @@ class BlisBackend final : public Backend {
 };
 
 /// Measured: a product of one row breaks even between 4,096 and 9,216 multiplications
-/// (docs/performance.md, One thread or all).
+/// (docs/performance/one_thread.md).
 constexpr double kOneThreadFlops = 2 * 4'096;
 
 class BlisSolver final : public Solver {

@@ -18,7 +18,7 @@ constexpr int64_t kMaxRows = 24;           // Maximum rows of a tile.
 constexpr int64_t kManyPanels = 6;         // From here on, the start blocks K.
 constexpr int kTileUnroll = 4;             // Measured: 1, 2 and 4 are equal where the sums fill the registers.
 constexpr int64_t kSmallWork = 8'000'000;  // Multiplications a thread does while another is woken.
-// Multiplications up to which a start runs on one thread. Measured (docs/performance.md, One thread or all): a product
+// Multiplications up to which a start runs on one thread. Measured (docs/performance/one_thread.md): a product
 // of one row breaks even between 4,096 and 9,216, because it streams the weights, one of 16 rows between 262,144 and
 // 589,824.
 constexpr int64_t kOneThreadWorkOfFewRows = 4'096;  // Work of fewer rows than kTileMLeast.

@@ -390,7 +390,7 @@ SearchSpace gemm_space(const GemmShape& shape, const DeviceInfo& device) {
   return SearchSpace::listed(configs);
 }
 
-/// Ordered by what won on an H100 (docs/performance/jit_cuda.md).
+/// Ordered by what won on an H100 (docs/performance/gpu_speed.md).
 std::vector<GemmConfig> gemm_starts(const GemmShape& shape, const DeviceInfo& device) {
   Starts starts(shape, device);
   const bool is_fp32 = shape.in == DType::fp32;

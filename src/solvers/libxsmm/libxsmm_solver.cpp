@@ -89,7 +89,7 @@ class LibxsmmBackend final : public Backend {
 };
 
 /// Measured: a product of one row breaks even between 9,216 and 16,384 multiplications
-/// (docs/performance.md, One thread or all).
+/// (docs/performance/one_thread.md).
 constexpr double kOneThreadFlops = 2 * 9'216;
 
 class LibxsmmSolver final : public Solver {

@@ -445,7 +445,7 @@ class OnednnBackend final : public Backend, public OpaqueLayouts {
 };
 
 /// Measured with version 2.6.3: up to here one thread is as fast, and much faster where a second one has to wake up
-/// (docs/performance.md, One thread or all).
+/// (docs/performance/one_thread.md).
 constexpr double kOneThreadFlops = 2 * 9'216;
 
 class OnednnSolver final : public Solver {

@@ -144,7 +144,7 @@ class OpenblasBackend final : public Backend {
 };
 
 /// Measured: up to here OpenBLAS takes one thread by itself, and is no slower when asked for one
-/// (docs/performance.md, One thread or all).
+/// (docs/performance/one_thread.md).
 constexpr double kOneThreadFlops = 2 * 262'144;
 
 class OpenblasSolver final : public Solver {
