@@ -26,7 +26,7 @@ CpuTimes read_cpu_times(std::span<const pid_t> own);
 /// ticks of 10 ms, so over 0.5 s and two processors a step is 1 %.
 double others_share(const CpuTimes& before, const CpuTimes& after) noexcept;
 
-/// Conditions for a quiet machine (measurement.md).
+/// Conditions for a quiet machine (docs/search.md).
 struct QuietOptions {
   double max_share = 0.05;
   double window_s = 0.5;

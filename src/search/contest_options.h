@@ -5,13 +5,13 @@
 
 namespace attune {
 
-/// Constants of the procedure; docs/measurement.md derives the defaults. One struct per phase.
+/// Constants of the procedure; docs/search.md and docs/measurement.md list the defaults. One struct per phase.
 struct RaceOptions {
   uint32_t batch = 16;  ///< Maximum number of candidates that join in one round.
   uint32_t crowd = 64;  ///< With more than this alive, candidates are dropped from round `first_crowded` on.
   uint32_t first = 5, first_crowded = 3;
   double z = 4.0;             ///< Bound, in standard errors of a median (1.25 σ/√n).
-  double prior_sigma = 0.04;  ///< Found by experiment on a host (docs/measurement.md); 0.01 on a GPU.
+  double prior_sigma = 0.04;  ///< Found by experiment on a host (docs/search.md); 0.01 on a GPU.
   double prior_weight = 5;
   uint32_t min_rounds = 6, max_rounds = 24;
   uint32_t max_finalists = 8;

@@ -15,7 +15,7 @@
 
 namespace attune {
 
-/// Noise of a shared host, with values measured on one (docs/measurement.md).
+/// Noise of a shared host, with values measured on one (docs/performance.md).
 struct SyntheticNoise {
   double white = 0.02;   ///< Standard deviation of ln(time), independent in each sample.
   double drift = 0.005;  ///< Slow drift: one common to all (decays by 1 % per sample) and one per candidate (2 %).

@@ -168,7 +168,7 @@ void add_ci_compare_flags(CLI::App& command, std::function<int()>& chosen) {
       "Of each shape the kernel that serves it with the old table, the one with the new table and the default are "
       "timed\n"
       "in one interleaving, in openings of a fresh worker each. What is not shown to be the same is measured again in\n"
-      "fresh processes. The verdicts are judged together, with intervals adjusted by Holm (docs/ci.md):\n"
+      "fresh processes. The verdicts are judged together, with intervals adjusted by Holm (docs/ci_failures.md):\n"
       "  slower, faster   both attempts and the interval lie beyond --max-regression, or above a gain of 0.5 %\n"
       "  same             the kernel is the same, or the interval lies within ± --max-regression\n"
       "  ambiguous        the samples do not say\n"

@@ -20,7 +20,7 @@ std::unique_ptr<Device> open_cuda_device(std::string_view id, int64_t) {
   return std::make_unique<CudaDevice>(cuda_device_info(CudaDriver::get(), cuda_ordinal(id)));
 }
 
-/// Chosen by hand; what was checked of them on GPUs is in docs/measurement.md (Constants of NVIDIA GPUs).
+/// Chosen by hand; what was checked of them on GPUs is in docs/performance.md.
 ContestConstants cuda_constants() {
   ContestConstants constants;
   constants.race.prior_sigma = 0.01;

@@ -11,9 +11,9 @@
 
 namespace attune {
 
-/// The shapes that a pipeline's run has measured, in a file with a line of JSON for each (docs/ci.md): of a step that
-/// was under way when the run was killed, the next call measures only what is missing. A line is on disk when add()
-/// returns. A shape that gets a second line, with its next attempt, counts as the later one says.
+/// The shapes that a pipeline's run has measured, in a file with a line of JSON for each (docs/ci_reference.md): of a
+/// step that was under way when the run was killed, the next call measures only what is missing. A line is on disk when
+/// add() returns. A shape that gets a second line, with its next attempt, counts as the later one says.
 class MeasuredShapes {
  public:
   /// Reads the file, if there is one; the rest of a line at which a call was killed is cut off. Throws invalid_input

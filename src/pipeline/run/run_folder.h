@@ -15,8 +15,8 @@
 
 namespace attune {
 
-/// The folder of a pipeline's run (docs/ci.md): its artefacts, from which the next call goes on if the run did not end.
-/// One run at a time uses it: begin() takes a lock, which the system frees when a run is killed.
+/// The folder of a pipeline's run (docs/ci_reference.md): its artefacts, from which the next call goes on if the run
+/// did not end. One run at a time uses it: begin() takes a lock, which the system frees when a run is killed.
 class RunFolder {
  public:
   /// Names of files in the folder.

@@ -7,7 +7,7 @@
 
 namespace attune {
 
-/// A shape of `attune bench -i --json` and of before.json (docs/ci.md).
+/// A shape of `attune bench -i --json` and of before.json (docs/ci_reference.md).
 nlohmann::ordered_json times_json(const ShapeTimes& times);
 /// A shape of `attune ci compare --json` and of results.json: its verdict, without the samples.
 nlohmann::ordered_json verdict_json(const ShapeChange& shape, const ChangeResult& result);
