@@ -5,7 +5,7 @@
 
 #include "attune/export.h"
 
-/// The run time for C and for languages that call C. docs/run_time.md explains what a lookup does.
+/// The run time for C and for languages that call C. docs/lookups.md explains what a lookup does.
 ///
 /// Every function that can fail returns an attune_status and writes its results only when the status is ATTUNE_OK. No
 /// function throws or ends the process, and a null pointer for a required argument is ATTUNE_INVALID_INPUT. Any thread

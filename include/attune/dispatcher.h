@@ -65,7 +65,7 @@ struct DispatcherOptions {
   /// the rows of a weight serve every M of it, whatever max_regret is. Default: none.
   Requirement require = Requirement::none;
   /// If true, `attune online`, a separate process, tunes shapes that no row, or only a predicted one, serves
-  /// (docs/run_time.md, Online tuning); shapes of packed weights are excluded. Its rows
+  /// (docs/online_tuning.md, Online tuning); shapes of packed weights are excluded. Its rows
   /// state no requirement, so the two exclude each other. Default: false.
   bool online_tuning = false;
   /// Whether online tuning may work on the dispatcher's own device where that is a GPU. If false it takes another one
@@ -98,7 +98,7 @@ class ATTUNE_API Dispatcher {
   Dispatcher(const Dispatcher&) = delete;
   Dispatcher& operator=(const Dispatcher&) = delete;
 
-  /// Returns the process's own dispatcher, created at the first call from the environment (docs/run_time.md) and never
+  /// Returns the process's own dispatcher, created at the first call from the environment (docs/variables.md) and never
   /// destroyed.
   static Dispatcher& global();
   /// Returns the process's own dispatcher of a device (`cuda:1`), made like that of global() but for the device, which
@@ -136,7 +136,7 @@ class ATTUNE_API Dispatcher {
   /// another operand are invalid_input; inputs may overlap each other. `stream`: a stream of the device; null on a
   /// host, where the work is done on return. On a host the workspace belongs to the calling thread and is kept for its
   /// next call; on other devices it is the plan's, one for each stream. A stream that is being captured gets the work
-  /// in its graph, and the call waits for the kernel of its row (DispatcherOptions::graph_wait; docs/run_time.md,
+  /// in its graph, and the call waits for the kernel of its row (DispatcherOptions::graph_wait; docs/online_tuning.md,
   /// Captured graphs); a kernel that cannot be captured is unavailable there. Returns what served the call. Throws like
   /// require(), and device when the library refuses.
   Hit run(const Key& key, std::span<void* const> operands, void* stream = nullptr);

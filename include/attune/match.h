@@ -9,7 +9,7 @@
 namespace attune {
 
 /// How well a row fits a problem. exact: the problem's own row; padded_*: the row of the M that the problem is padded
-/// to, finely or coarsely (docs/run_time.md); predicted: a row of another M whose kernel, by the table's times, cannot
+/// to, finely or coarsely (docs/lookups.md); predicted: a row of another M whose kernel, by the table's times, cannot
 /// be much slower than the best; fallback: no row.
 enum class Match : uint8_t { exact, padded_fine, padded_coarse, predicted, fallback };
 ATTUNE_API std::string_view name(Match match) noexcept;
@@ -24,7 +24,7 @@ struct Hit {
   const Plan* plan = nullptr;
   uint32_t row = 0;  ///< A number that names the row in the tables at the time of the lookup; 0: no row.
   Match match = Match::fallback;
-  /// Bound of a predicted match: at most this many percent slower than the best (docs/run_time.md); 255: 255 or more.
+  /// Bound of a predicted match: at most this many percent slower than the best (docs/lookups.md); 255: 255 or more.
   uint8_t regret_percent = 0;
   uint8_t layout = 0;              ///< Index in Weights::layouts() of the layout that `plan` reads.
   bool is_stand_in : 1 = false;    ///< `plan` stands in for the row's, which is being made.

@@ -5,7 +5,7 @@
     with attune.capture("captures"): ...        # collects the called shapes
     attune.tune("captures/bf16_untuned_gemm.csv", "tuned.csv")
 
-docs/run_time.md describes lookups and the variables that name tables, docs/python.md this package.
+docs/lookups.md describes lookups, docs/variables.md the variables that name tables, docs/python.md this package.
 """
 
 from __future__ import annotations

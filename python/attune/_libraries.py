@@ -26,7 +26,7 @@ def folder(maps: Path = Path("/proc/self/maps")) -> str | None:
 
 
 def is_unset() -> bool:
-    """Whether nobody has set VARIABLE. An empty one counts as unset, as all variables of Attune do (docs/run_time.md)."""
+    """Whether nobody has set VARIABLE. An empty one counts as unset, as all variables of Attune do (docs/variables.md)."""
     return not os.environ.get(VARIABLE)
 
 

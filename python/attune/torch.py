@@ -195,7 +195,7 @@ def status() -> dict[str, str | int]:
     """Returns `way`, how PyTorch is patched now ('dispatcher', 'library', 'python', or '' if it is not); `why`: why the
     last patch() took none of the ways before it ('' if there is none); `why_no_cuda`: why it does not serve CUDA tensors (''
     if it does); and `captured_stand_ins`: how many calls in captured CUDA graphs kept PyTorch's kernel so far because the
-    row's was not compiled in time, or cannot be (docs/run_time.md, Captured graphs)."""
+    row's was not compiled in time, or cannot be (docs/online_tuning.md, Captured graphs)."""
     return {"way": _way, "why": _why, "why_no_cuda": _why_no_cuda, "captured_stand_ins": captured_stand_ins()}
 
 
@@ -203,7 +203,7 @@ def calls() -> dict[str, int]:
     """Returns how many calls Attune (`routed`) and PyTorch (`passed_on`) have computed since the first patch, and why.
 
     `untuned` are those of `routed` that no row of a table served; each other name is a reason of `passed_on`
-    (docs/python.md). A call is counted once: a linear layer is not counted as the products that it consists of.
+    (docs/pytorch.md). A call is counted once: a linear layer is not counted as the products that it consists of.
     """
     counts = product_counts()
     by_row, without = counts.pop("routed"), counts.pop("untuned")

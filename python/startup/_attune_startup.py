@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Patches PyTorch when a program imports it, if $ATTUNE_TORCH asks for that (docs/python.md).
+"""Patches PyTorch when a program imports it, if $ATTUNE_TORCH asks for that (docs/pytorch.md).
 
 attune_torch.pth imports this module at the start of an interpreter in whose environment the variable is; nothing of
 Attune is imported before PyTorch is.

@@ -102,7 +102,7 @@ struct FamilySpec {
   /// baseline of a tuning, so that a tie passes calls on. Without a row the first of `baselines` computes all the same.
   std::string_view stock = {};
   std::string_view rows = {};  ///< Key attribute that a served model varies: `m`; empty: none. Rows that differ in it
-                               ///< alone serve each other's problems (docs/run_time.md).
+                               ///< alone serve each other's problems (docs/lookups.md).
   std::string_view columns = {};  ///< Key attribute of the output's columns, for the coarse padding: `n`.
   std::string_view packed =
       {};                  ///< Key flag of weights that are packed ahead, once for all `rows`; empty: see is_packed.

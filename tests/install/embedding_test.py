@@ -81,7 +81,7 @@ class AnEmbeddedLibrary(story.Story):
 
     def test_a_process_whose_main_thread_has_ended_ends(self):
         for candidate in self.candidates():
-            if not candidate.startswith(("openblas", "blis")):  # OpenBLAS' own threads keep every process, as docs/run_time.md says.
+            if not candidate.startswith(("openblas", "blis")):  # OpenBLAS' own threads keep every process, as docs/process.md says.
                 with self.subTest(candidate):
                     self.act("leave", candidate, timeout=30)
 

@@ -20,7 +20,7 @@ HEADER = "gfx,cu_num,M,N,K,bias,dtype,outdtype,scaleAB,bpreshuffle,libtype,solid
 STATIC = "-static-libstdc++ -static-libgcc -rdynamic"
 ALLOCATORS = ("", "libjemalloc.so.2", "libtcmalloc_minimal.so.4", ctypes.util.find_library("mimalloc") or "libmimalloc.so")
 # Python keeps memory until its end, which is no concern of a guest. NumPy uses the same OpenBLAS, whose threads
-# ThreadSanitizer does not understand (docs/run_time.md).
+# ThreadSanitizer does not understand (docs/process.md).
 SANITIZER_OPTIONS = {"ASAN_OPTIONS": "detect_leaks=0:intercept_tls_get_addr=0", "TSAN_OPTIONS": "exitcode=66:ignore_noninstrumented_modules=1", "LSAN_OPTIONS": "exitcode=0"}
 
 

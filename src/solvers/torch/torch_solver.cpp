@@ -66,7 +66,7 @@ class TorchPlan final : public Plan {
 std::string operators_file() {
   const char* const file = variable_or_null(kOperatorsVariable);
   if (file == nullptr)
-    fail(ErrorCode::unavailable, "{} names no library of PyTorch's operators (docs/python.md)", kOperatorsVariable);
+    fail(ErrorCode::unavailable, "{} names no library of PyTorch's operators (docs/pytorch.md)", kOperatorsVariable);
   return file;
 }
 
@@ -124,7 +124,7 @@ class TorchSolver final : public Solver {
     if (device.kind != "host" && device.kind != "cuda") return Support::no("runs on a host or an NVIDIA GPU only");
     if (variable_or_null(kOperatorsVariable) == nullptr)
       return Support::no(std::string("needs PyTorch's operators, which ") + kOperatorsVariable +
-                         " names (docs/python.md)");
+                         " names (docs/pytorch.md)");
     const auto shape = GemmShape::of(problem);
     if (shape.packed) return Support::no("has no packed weights");
     if (problem.integer_or("scale_ab", 0) != 0) return Support::no("does not support scales");
