@@ -15,6 +15,7 @@
 #include "dispatchers.h"
 #include "errors.h"
 #include "gemm.h"
+#include "gemm_a8w8.h"
 #include "gil.h"
 #include "packed_operands.h"
 #include "packed_weights.h"
@@ -164,6 +165,19 @@ prepares its kernel.
 
 Raises ValueError for a wrong shape, stride, alignment, device, a read-only or overlapping out; TypeError for a wrong
 type and for arrays on several devices; attune.errors.UnavailableError when no library supports the problem, DeviceError when one reports an error.)";
+constexpr const char* kGemmA8w8Doc =
+    R"(out[..., n] = x_scale[...] * w_scale[n] * sum over k of x[..., k] * w[n, k], plus bias[n].
+
+x        (..., k)  int8
+w        (n, k)    int8
+x_scale  fp32, an element for each row of x, or one; w_scale: for each row of w, or one. Both of rows or both one
+bias     (n,)      of the type of the result; None: none
+out      (..., n)  bf16 or fp16, written in place, must not overlap the others; None: a new array of the kind of x
+
+out_dtype  'bf16' or 'fp16', the type of a new array; None: bf16
+stream     as for gemm_a16w16
+
+Arrays, memory and exceptions as for gemm_a16w16.)";
 constexpr const char* kExplainDoc = R"(Returns the steps of a problem's lookup as readable lines.
 
 problem: as `attune` writes it, `gemm_a16w16 m=128 n=1536 k=7168 dtype=bf16 bias=1`; omitted attributes have their defaults.
@@ -264,6 +278,9 @@ NB_MODULE(_attune, module) {
   module.attr("library") = library();
   module.def("gemm_a16w16", &gemm_a16w16, "x"_a, "w"_a, "bias"_a.none() = nb::none(), "out"_a.none() = nb::none(),
              nb::kw_only(), "stream"_a.none() = nb::none(), kGemmDoc);
+  module.def("gemm_a8w8", &gemm_a8w8, "x"_a, "w"_a, "x_scale"_a, "w_scale"_a, "bias"_a.none() = nb::none(),
+             "out"_a.none() = nb::none(), nb::kw_only(), "out_dtype"_a.none() = nb::none(),
+             "stream"_a.none() = nb::none(), kGemmA8w8Doc);
   module.def("run", &run_problem, "problem"_a, "candidate"_a.none(), "tensors"_a, "packed"_a.none() = nb::none(),
              nb::kw_only(), "stream"_a.none() = nb::none(), kRunDoc);
   module.def("candidates", &candidates, "problem"_a, "solver"_a.none() = nb::none(), nb::kw_only(), "first"_a = 0,

@@ -28,6 +28,16 @@ int64_t value(const GemmKey& key) noexcept {
   if constexpr (kField == trans_b) return (key.flags & GemmKey::b_is_kn) == 0;
 }
 
+/// The flag of a field; 0: it has none.
+constexpr unsigned flag_of(GemmField field) noexcept {
+  using enum GemmField;
+  if (field == bias) return GemmKey::bias;
+  if (field == scale_ab) return GemmKey::scale_ab;
+  if (field == bpreshuffle) return GemmKey::bpreshuffle;
+  if (field == trans_a) return GemmKey::trans_a;
+  return field == trans_b ? unsigned{GemmKey::b_is_kn} : 0U;
+}
+
 template <GemmField... kFields>
 struct RequiredFields {};
 template <GemmField... kFields>
@@ -47,7 +57,7 @@ bool fill(RequiredFields<kRequired...>, OptionalFields<kOptional...>, const Gemm
   size_t i = 0;
   ((to[i++] = value<kRequired>(from)), ...);
   size_t size = i;
-  if (sizeof...(kOptional) > 0 && (from.flags & ~unsigned{GemmKey::bias}) != 0) {
+  if ((from.flags & (flag_of(kOptional) | ... | 0U)) != 0) {
     const GemmKey plain;
     ((to[i++] = value<kOptional>(from), size = value<kOptional>(from) != value<kOptional>(plain) ? i : size), ...);
   }
@@ -67,6 +77,7 @@ inline bool to_key(const GemmKey& from, Key& to) noexcept {
       return gemm_key::fill(RequiredFields<m, n, k, bias, in, out>(),
                             OptionalFields<scale_ab, bpreshuffle, trans_a, trans_b>(), from, to);
     case OpId::gemm_a8w8:
+      return gemm_key::fill(RequiredFields<m, n, k, in, out>(), OptionalFields<bias>(), from, to);
     case OpId::gemm_a8w8_bpreshuffle:
       return gemm_key::fill(RequiredFields<m, n, k, in>(), OptionalFields<>(), from, to);
     case OpId::gemm_a8w8_blockscale:

@@ -23,7 +23,7 @@ int64_t expected_value(const GemmKey& key, std::string_view attribute) {
   if (attribute == "bpreshuffle") return flag(GemmKey::bpreshuffle);
   if (attribute == "trans_a") return flag(GemmKey::trans_a);
   if (attribute == "trans_b") return 1 - flag(GemmKey::b_is_kn);
-  if (attribute == "act" || attribute == "beta" || attribute == "out_scale") return 0;
+  if (attribute == "act" || attribute == "beta" || attribute == "out_scale" || attribute == "scale") return 0;
   if (attribute == "alpha") return 1;  // The place of "1".
   ADD_FAILURE() << "GemmKey has no field for " << attribute;
   return -1;
@@ -42,7 +42,8 @@ TEST(GemmKeyConversion, FollowsTheOrderOfEveryFamily) {
     from.out = DType::fp16;
     for (const uint8_t flags :
          {GemmKey::bias, GemmKey::scale_ab, GemmKey::bpreshuffle, GemmKey::trans_a, GemmKey::b_is_kn}) {
-      from.flags = family.op == "gemm_a16w16" ? flags : 0;
+      const bool has_flag = family.op == "gemm_a16w16" || (family.op == "gemm_a8w8" && flags == GemmKey::bias);
+      from.flags = has_flag ? flags : 0;
       Key key;
       ASSERT_TRUE(to_key(from, key)) << family.op;
       ASSERT_EQ(key.op(), family.number);
@@ -68,7 +69,7 @@ TEST(GemmKeyConversion, RefusesWhatTheOpHasNoAttributeFor) {
   Key key;
   EXPECT_FALSE(to_key({.m = 1, .n = 2, .k = 3, .batch = 2}, key));
   EXPECT_TRUE(to_key({.op = OpId::batched_gemm_bf16, .m = 1, .n = 2, .k = 3, .batch = 2}, key));
-  EXPECT_FALSE(to_key({.op = OpId::gemm_a8w8, .m = 1, .n = 2, .k = 3, .flags = GemmKey::bias}, key));
+  EXPECT_TRUE(to_key({.op = OpId::gemm_a8w8, .m = 1, .n = 2, .k = 3, .flags = GemmKey::bias}, key));
   EXPECT_FALSE(to_key({.op = OpId::gemm_a8w8, .m = 1, .n = 2, .k = 3, .flags = GemmKey::b_is_kn}, key));
   EXPECT_FALSE(to_key({.op = OpId::batched_gemm_a8w8, .m = 1, .n = 2, .k = 3, .flags = GemmKey::trans_a}, key));
   EXPECT_FALSE(to_key({.op = OpId::fmoe, .m = 1, .n = 2, .k = 3}, key));
