@@ -94,9 +94,9 @@ nb::object gemm_a8w8(nb::handle x_array, nb::handle w_array, nb::handle x_scale_
     if (bias->ndim() != 1 || bias->dim(0) != n)
       fail_value("bias must have the shape (" + std::to_string(n) + ",), got " + bias->shape_text());
   }
-  for (const Operand* input : {&x, &w, &x_scale, &w_scale, bias ? &*bias : nullptr}) {
-    if (given && input != nullptr && given->overlaps(*input)) fail_value("out must not overlap the other arrays");
-  }
+  const auto is_written = [&](const Operand& input) { return given && given->overlaps(input); };
+  if (is_written(x) || is_written(w) || is_written(x_scale) || is_written(w_scale) || (bias && is_written(*bias)))
+    fail_value("out must not overlap the other arrays");
   if (!given) {
     out_array = x.make_out(x_array, n, type);
     given.emplace("out", out_array, call, true);

@@ -82,10 +82,11 @@ TEST_F(ShapesToTune, ValuesAreASourceOfTheirOwn) {
 }
 
 TEST_F(ShapesToTune, ValuesOfAFamilyThatCannotBeTunedAreRefused) {
-  options_.op = "gemm_a8w8";
+  options_.op = "gemm_a8w8_blockscale";
   ASSERT_FALSE(find_family(options_.op)->tunable);
-  options_.problems = {Problem::parse("gemm_a8w8 m=1 n=32 k=48")};
-  EXPECT_EQ(refused(), "this version reads the tables of gemm_a8w8 but cannot tune it yet: 'the shapes of a program'");
+  options_.problems = {Problem::parse("gemm_a8w8_blockscale m=1 n=32 k=48")};
+  EXPECT_EQ(refused(),
+            "this version reads the tables of gemm_a8w8_blockscale but cannot tune it yet: 'the shapes of a program'");
 }
 
 TEST_F(ShapesToTune, ALimitOfRowsIsNoneOfASize) {

@@ -92,8 +92,8 @@ Key Dispatcher::State::short_key(const Key& key) const {
   const KeyCodes& own = codes_of(key);
   if (const auto shortened = own.shorten(key)) return *shortened;
   const auto columns = own.family().key;
-  const auto last_required =
-      std::find_if(columns.rbegin(), columns.rend(), [](const AttributeSpec& one) { return one.default_value.empty(); });
+  const auto last_required = std::find_if(columns.rbegin(), columns.rend(),
+                                          [](const AttributeSpec& one) { return one.default_value.empty(); });
   const auto least = static_cast<size_t>(columns.rend() - last_required);
   fail(ErrorCode::invalid_input, "a key of {} has {}{} values, `attune list ops --json` names them, got {}",
        own.family().op, least < own.size() ? fmt::format("{} to ", least) : "", own.size(), key.size());

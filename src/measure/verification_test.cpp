@@ -257,7 +257,7 @@ TEST(ReferenceCache, AsksWhetherToGoOnWhileALongReferenceIsComputed) {
   FakeDevice device;
   ChangedGemm op(false);
   op.pause = Milliseconds(120);
-  const auto rows = 256 * (std::thread::hardware_concurrency() + 1);  // one part more than threads
+  const auto rows = 256 * 4 * std::thread::hardware_concurrency();  // four parts a thread
   const auto problem = op.normalise(Problem::parse(fmt::format("gemm_a16w16 m={} n=1 k=1 dtype=fp32", rows)), {});
   ReferenceCache references(device, op, problem, 7, [&] { return ++num_asked == last; });
   try {

@@ -98,6 +98,14 @@ class Damaged(Journals):
                     self.assertIn("the journal is damaged, 1 row skipped", self.attune(*command).stderr)
 
 
+    def test_a_record_of_no_problem_is_left_out_of_a_report(self):
+        with contextlib.closing(sqlite3.connect(self.journal)) as journal:
+            journal.execute("UPDATE entries SET problem = 'm=' WHERE id = (SELECT max(id) FROM entries WHERE kind = 1 AND stage = 'screen')")
+            journal.commit()
+        done = self.attune("report", "--format", "md", "-o", "-")
+        self.assertIn("1 damaged", done.stdout + done.stderr)
+
+
 class Locked(Journals):
     @contextlib.contextmanager
     def held(self):

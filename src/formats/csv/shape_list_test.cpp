@@ -80,9 +80,8 @@ TEST_F(Shapes, OptionsWinOverTheFile) {
 }
 
 TEST_F(Shapes, AnOptionThatMakesNoSenseForTheFamilyIsRefused) {
-  EXPECT_EQ(
-      message("M,N,K\n1,2,3\n", with({{"bias", "1", "--bias"}}), "a8w8_untuned_gemm.csv"),
-      "--bias has no meaning for the family gemm_a8w8, omit it, or name an op that has it with --op: gemm_a16w16");
+  EXPECT_EQ(message("M,N,K\n1,2,3\n", with({{"act", "relu", "--act"}}), "a8w8_untuned_gemm.csv"),
+            "--act has no meaning for the family gemm_a8w8, omit it, or name an op that has it with --op: gemm_a16w16");
   EXPECT_EQ(message("M,N,K\n1,2,3\n", with({{"token", "1", "--token"}})),
             "--token has no meaning for the family gemm_a16w16, omit it");
   EXPECT_THAT(keys("M,N,K\n1,2,3\n", with({{"dtype", "e4m3fn", "--dtype"}}), "a8w8_untuned_gemm.csv"),

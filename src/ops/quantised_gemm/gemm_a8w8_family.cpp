@@ -16,7 +16,10 @@ constexpr std::string_view kSamples[] = {"m=1 n=1 k=1",
                                          "m=16 n=48 k=96 scale=tensor bias=1",
                                          "m=33 n=70 k=300",
                                          "m=5 n=130 k=1030 bias=1",
-                                         "m=64 n=64 k=4"};
+                                         "m=64 n=64 k=4",
+                                         "m=1 n=31 k=96 q_dtype_w=e4m3fn",
+                                         "m=9 n=40 k=130 q_dtype_w=e4m3fnuz bias=1 outdtype=fp16",
+                                         "m=33 n=47 k=131 q_dtype_w=e4m3fn scale=tensor"};
 
 }  // namespace
 
@@ -36,7 +39,7 @@ const FamilySpec& gemm_a8w8_family() {
                .column = "q_dtype_w",
                .kind = dtype,
                .default_value = "int8",
-               .allowed = {"int8"},
+               .allowed = {"int8", "e4m3fn", "e4m3fnuz"},
                .help = "type of x and the weights"},
               {.name = "outdtype",
                .column = "outdtype",

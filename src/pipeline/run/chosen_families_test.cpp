@@ -71,7 +71,7 @@ TEST_F(ChosenFamiliesTest, ThatCannotBeTunedAreSkippedWithAReason) {
 }
 
 TEST_F(ChosenFamiliesTest, ThatCannotBeTunedAreSkippedIfNoOtherOneIsNamed) {
-  const ChosenFamilies all = choose_families("ck_gemm_a8w8, ck_gemm_a8w8_blockscale", folder_.path());
+  const ChosenFamilies all = choose_families("ck_gemm_a8w8_bpreshuffle, ck_gemm_a8w8_blockscale", folder_.path());
   EXPECT_TRUE(all.families.empty());
   ASSERT_EQ(all.skipped.size(), 2u);
   EXPECT_THAT(all.skipped[1].reason, HasSubstr("gemm_a8w8_blockscale"));
@@ -79,7 +79,7 @@ TEST_F(ChosenFamiliesTest, ThatCannotBeTunedAreSkippedIfNoOtherOneIsNamed) {
 
 TEST_F(ChosenFamiliesTest, WithoutAListOfShapesAreRefused) {
   std::filesystem::remove(folder_.path() / untuned_file_name(default_family()));
-  EXPECT_THAT(refusal("gemm_a8w8,gemm_a16w16"), HasSubstr("no list of shapes of gemm_a16w16"));
+  EXPECT_THAT(refusal("gemm_a8w8_bpreshuffle,gemm_a16w16"), HasSubstr("no list of shapes of gemm_a16w16"));
   EXPECT_THAT(refusal(""), HasSubstr("nothing to tune"));
   EXPECT_THROW(choose_families("", folder_.path() / "none"), Error);
 }

@@ -113,6 +113,14 @@ class BestTime {
   std::vector<std::pair<uint64_t, double>> best_;
 };
 
+std::optional<Problem> parsed_if_valid(const std::string& text) {
+  try {
+    return Problem::parse(text);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 /// Collects what entries say: those of a kind in the order of the journal.
 class ModelCollector {
  public:
@@ -204,10 +212,14 @@ class ModelCollector {
     }
     for (auto& [place, best] : best_) {
       const auto& [problem, device] = place;
-      const Problem parsed = Problem::parse(problem);
+      const std::optional<Problem> parsed = parsed_if_valid(problem);
+      if (!parsed) {  // A column of its records is damaged.
+        ++model_.num_damaged;
+        continue;
+      }
       if (!decided.contains(place))
         model_.undecided.push_back(
-            {problem, short_shape(parsed), std::string(parsed.op()), device, best.num_evaluations()});
+            {problem, short_shape(*parsed), std::string(parsed->op()), device, best.num_evaluations()});
       auto steps = best.take();
       if (!steps.empty()) model_.progress.push_back({problem, device, std::move(steps)});
     }
@@ -274,7 +286,7 @@ ReportModel model_of(const Journal& journal, const JournalModelOptions& options)
   num_damaged += journal.scan(query, [&](const Entry& entry, const Stamp& stamp) { collector.add(entry, stamp); });
   num_damaged += add_earlier_decisions(journal, options, collector);
   ReportModel model = collector.take();
-  model.num_damaged = num_damaged;
+  model.num_damaged += num_damaged;
   return model;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Quantised products in plain vectorised C++: the fallback where no library computes them.
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -18,6 +19,9 @@ namespace {
 /// As many products of two int8 as an int32 holds in any case: 2^14 each.
 constexpr int64_t kMaxProducts = 131'071;
 
+constexpr int kLanes = 16;
+typedef float Lanes __attribute__((vector_size(kLanes * sizeof(float))));
+
 /// The operands of a call.
 struct Call {
   const QuantisedGemm& shape;
@@ -25,10 +29,20 @@ struct Call {
   const float *a_scale, *b_scale;
   const void* bias;  ///< Null: none.
   void* c;
+  const float* value_of_code;  ///< Of a float of eight bits; null: int8.
+  float* workspace;            ///< For floats: all rows of a, then kMaxColumns of b, as long as stride().
 
   float scale_of_a(int64_t row) const { return a_scale[shape.a_scales.index(row, 0, shape.k)]; }
   float scale_of_b(int64_t row) const { return b_scale[shape.b_scales.index(row, 0, shape.k)]; }
+  int64_t stride() const { return (shape.k + kLanes - 1) / kLanes * kLanes; }
+  float* wide_b() const { return workspace + shape.m * stride(); }
+  /// Writes a row as floats, with zeros at its end.
+  void widen_row(const int8_t* stored, float* wide) const {
+    for (int64_t at = 0; at < shape.k; ++at) wide[at] = value_of_code[static_cast<uint8_t>(stored[at])];
+    for (int64_t at = shape.k; at < stride(); ++at) wide[at] = 0;
+  }
 };
+constexpr int kMaxColumns = 4;
 
 template <typename Out>
 float widen(Out value) {
@@ -58,33 +72,73 @@ inline __attribute__((always_inline)) void add_dots(const int8_t* __restrict a, 
   }
 }
 
-template <typename Out, int kRows, int kColumns>
-inline __attribute__((always_inline)) void compute_block(const Call& call, int64_t i, int64_t j) {
-  const QuantisedGemm& shape = call.shape;
-  int64_t sums[kRows][kColumns] = {};
-  for (int64_t at = 0; at < shape.k; at += kMaxProducts) {
-    add_dots<kRows, kColumns>(call.a + i * shape.k + at, call.b + j * shape.k + at, shape.k,
-                              std::min(kMaxProducts, shape.k - at), sums);
+/// The same of floats, in lanes that are added in order: one order for all blocks.
+template <int kRows, int kColumns>
+inline __attribute__((always_inline)) void wide_dots(const float* a, const float* b, int64_t stride,
+                                                     float (&sums)[kRows][kColumns]) {
+  Lanes total[kRows][kColumns] = {};
+  for (int64_t at = 0; at < stride; at += kLanes) {
+    Lanes right[kColumns];
+    for (int j = 0; j < kColumns; ++j) __builtin_memcpy(&right[j], b + j * stride + at, sizeof(Lanes));
+    for (int i = 0; i < kRows; ++i) {
+      Lanes left;
+      __builtin_memcpy(&left, a + i * stride + at, sizeof left);
+      for (int j = 0; j < kColumns; ++j) total[i][j] += left * right[j];
+    }
   }
-  const auto* bias = static_cast<const Out*>(call.bias);
-  auto* c = static_cast<Out*>(call.c);
-  for (int y = 0; y < kRows; ++y) {
-    for (int x = 0; x < kColumns; ++x) {
-      const float product = static_cast<float>(sums[y][x]) * call.scale_of_a(i + y) * call.scale_of_b(j + x);
-      c[(i + y) * shape.n + j + x] = narrow<Out>(bias != nullptr ? product + widen(bias[j + x]) : product);
+  for (int i = 0; i < kRows; ++i) {
+    for (int j = 0; j < kColumns; ++j) {
+      for (int lane = 0; lane < kLanes; ++lane) sums[i][j] += total[i][j][lane];
     }
   }
 }
 
 template <typename Out, int kRows, int kColumns>
+inline __attribute__((always_inline)) void compute_block(const Call& call, int64_t i, int64_t j) {
+  const QuantisedGemm& shape = call.shape;
+  float sums[kRows][kColumns] = {};
+  if (call.value_of_code != nullptr) {
+    wide_dots<kRows, kColumns>(call.workspace + i * call.stride(), call.wide_b(), call.stride(), sums);
+  } else {
+    int64_t exact[kRows][kColumns] = {};
+    for (int64_t at = 0; at < shape.k; at += kMaxProducts) {
+      add_dots<kRows, kColumns>(call.a + i * shape.k + at, call.b + j * shape.k + at, shape.k,
+                                std::min(kMaxProducts, shape.k - at), exact);
+    }
+    for (int y = 0; y < kRows; ++y) {
+      for (int x = 0; x < kColumns; ++x) sums[y][x] = static_cast<float>(exact[y][x]);
+    }
+  }
+  const auto* bias = static_cast<const Out*>(call.bias);
+  auto* c = static_cast<Out*>(call.c);
+  for (int y = 0; y < kRows; ++y) {
+    for (int x = 0; x < kColumns; ++x) {
+      const float product = sums[y][x] * call.scale_of_a(i + y) * call.scale_of_b(j + x);
+      c[(i + y) * shape.n + j + x] = narrow<Out>(bias != nullptr ? product + widen(bias[j + x]) : product);
+    }
+  }
+}
+
+/// Makes the rows of b that a block of columns reads ready.
+inline void widen_columns(const Call& call, int64_t j, int64_t count) {
+  for (int64_t x = 0; call.value_of_code != nullptr && x < count; ++x)
+    call.widen_row(call.b + (j + x) * call.shape.k, call.wide_b() + x * call.stride());
+}
+
+template <typename Out, int kRows, int kColumns>
 inline __attribute__((always_inline)) void multiply_all(const Call& call) {
+  static_assert(kColumns <= kMaxColumns);
   const QuantisedGemm& shape = call.shape;
   const int64_t rows = shape.m / kRows * kRows, columns = shape.n / kColumns * kColumns;
+  for (int64_t i = 0; call.value_of_code != nullptr && i < shape.m; ++i)
+    call.widen_row(call.a + i * shape.k, call.workspace + i * call.stride());
   for (int64_t j = 0; j < columns; j += kColumns) {
+    widen_columns(call, j, kColumns);
     for (int64_t i = 0; i < rows; i += kRows) compute_block<Out, kRows, kColumns>(call, i, j);
     for (int64_t i = rows; i < shape.m; ++i) compute_block<Out, 1, kColumns>(call, i, j);
   }
   for (int64_t j = columns; j < shape.n; ++j) {
+    widen_columns(call, j, 1);
     for (int64_t i = 0; i < shape.m; ++i) compute_block<Out, 1, 1>(call, i, j);
   }
 }
@@ -122,20 +176,29 @@ class PortablePlan final : public Plan {
   PortablePlan(const QuantisedGemm& shape, Kernel kernel)
       : shape_(shape), where_(QuantisedOperands::of(shape)), kernel_(kernel) {
     traits_.host_bytes = sizeof *this;
-    traits_.states = Requirement::batch_invariant;  // Sums are exact, and each element is finished in the same way.
+    // Sums are exact, or have one order, and each element is finished in the same way.
+    traits_.states = Requirement::batch_invariant;
+    if (shape.in == DType::int8) return;
+    const int64_t stride = (shape.k + kLanes - 1) / kLanes * kLanes;
+    traits_.workspace_bytes = static_cast<uint64_t>((shape.m + kMaxColumns) * stride) * sizeof(float);
+    std::array<std::byte, 256> codes;
+    for (size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<std::byte>(i);
+    to_float(shape.in, codes.data(), value_of_code_);
   }
   const PlanTraits& traits() const noexcept override { return traits_; }
   void run(const Launch& launch) const override {
     const auto at = [&](size_t operand) { return launch.operands[operand]; };
     kernel_({shape_, static_cast<const int8_t*>(at(where_.a)), static_cast<const int8_t*>(at(where_.b)),
              static_cast<const float*>(at(where_.a_scale)), static_cast<const float*>(at(where_.b_scale)),
-             shape_.bias ? at(where_.bias) : nullptr, at(where_.c)});
+             shape_.bias ? at(where_.bias) : nullptr, at(where_.c),
+             shape_.in == DType::int8 ? nullptr : value_of_code_.data(), static_cast<float*>(launch.workspace)});
   }
 
  private:
   QuantisedGemm shape_;
   QuantisedOperands where_;
   Kernel kernel_;
+  std::array<float, 256> value_of_code_{};
   PlanTraits traits_;
 };
 
@@ -156,7 +219,9 @@ class PortableQuantisedSolver final : public Solver, public StaticSpace {
  public:
   std::string_view id() const override { return "portable.gemm_a8w8"; }
   std::string_view version() const override { return "1"; }
-  std::string_view title() const override { return "vectorised loops of this program for quantised products, one thread"; }
+  std::string_view title() const override {
+    return "vectorised loops of this program for quantised products, one thread";
+  }
   Support supports(const Problem& problem, const DeviceInfo& device) const override {
     if (device.kind != "host") return Support::no("runs on a host only");
     if (problem.op() != "gemm_a8w8") return Support::no("computes gemm_a8w8 only");

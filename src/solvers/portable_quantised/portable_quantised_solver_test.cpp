@@ -16,9 +16,19 @@ TEST_P(PortableQuantised, BlocksComputeEveryRemainderTypeAndScale) {
   for (const int m : {1, 2, 3, 4, 5, 7}) {
     for (const int n : {1, 3, 4, 5, 9}) {
       for (const int k : {1, 31, 64, 101}) {
-        const auto problem =
-            fmt::format("gemm_a8w8 m={} n={} k={} bias={} outdtype={} scale={}", m, n, k, m % 2,
-                        n % 2 == 0 ? "bf16" : "fp16", k % 2 == 0 ? "row" : "tensor");
+        const auto problem = fmt::format("gemm_a8w8 m={} n={} k={} bias={} outdtype={} scale={}", m, n, k, m % 2,
+                                         n % 2 == 0 ? "bf16" : "fp16", k % 2 == 0 ? "row" : "tensor");
+        ASSERT_EQ(portable_.wrong(problem, std::string("block=") + GetParam()), "");
+      }
+    }
+  }
+}
+
+TEST_P(PortableQuantised, BlocksComputeFloatsOfEightBits) {
+  for (const char* type : {"e4m3fn", "e4m3fnuz"}) {
+    for (const int m : {1, 4, 5}) {
+      for (const int k : {1, 16, 37}) {
+        const auto problem = fmt::format("gemm_a8w8 m={} n=9 k={} q_dtype_w={} bias={}", m, k, type, m % 2);
         ASSERT_EQ(portable_.wrong(problem, std::string("block=") + GetParam()), "");
       }
     }
