@@ -39,7 +39,7 @@ TEST_F(LocalExecutorTimeTest, AGraphsTimeIsTheDevicesToo) {
   ASSERT_TRUE(admit(1, "enqueued=1;fault=none;us=5").verified.ok());
   const double before_s = executor_->workers().time[Activity::sample].busy_s;
   sample({{.slot = 1, .launches = 8, .timing = Timing::graph}});
-  // The untimed launch is none of the graph's, and takes half a microsecond more.
+  // The untimed launch is not in the graph, and takes half a microsecond more.
   EXPECT_NEAR((executor_->workers().time[Activity::sample].busy_s - before_s) * 1e6, 45.5, 1e-6);
 }
 

@@ -27,7 +27,7 @@ class Recheck : public LocalExecutorTest {
     for (const Slot slot : slots) turns.push_back({.slot = slot, .launches = launches});
     return attune::sample(*executor_, {std::move(turns), true});
   }
-  /// What a recheck says of a candidate with a fault that was timed beside two right ones.
+  /// Returns the result of rechecking a faulty candidate that was timed with two right ones.
   SampleAnswer recheck_of(const std::string& fault, uint32_t launches) {
     start();
     open(1, kShape);

@@ -207,7 +207,7 @@ TEST(ReferenceCache, WhatItHoldsCannotBeWrittenToButInARunsOwnInputs) {
   EXPECT_DEATH(*FakeMemory::reach(normal.inputs.front().data()) = std::byte{1}, "");
 }
 
-/// `--errRatio` is a criterion of its own, whatever the other bounds tolerate.
+/// `--errRatio` is a separate criterion, even when all other bounds tolerate the errors.
 TEST(Verification, TheShareOfMismatchesMustStayBelowItsLimit) {
   FakeDevice device;
   const ChangedGemm op(false);

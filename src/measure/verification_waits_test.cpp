@@ -31,7 +31,7 @@ class CountingMemory final : public DeviceMemory {
     uint32_t releases = 0;
     bool operator==(const Counts&) const = default;
   };
-  /// Returns what was counted, and counts from 0 again.
+  /// Returns the counts and resets them.
   Counts take() noexcept { return std::exchange(counts_, {}); }
 
   Buffer allocate(uint64_t bytes, uint32_t alignment) override {
@@ -81,7 +81,7 @@ class CountingDevice final : public Device {
 
 using Counts = CountingMemory::Counts;
 
-/// Verifies plans with workspaces by three launches each and counts what each asks of the memory.
+/// Verifies plans with workspaces by three launches each and counts the calls of the memory for each.
 class VerificationOfWorkspaces : public ::testing::Test {
  protected:
   /// `also` is done to the workspace in each launch.

@@ -125,7 +125,7 @@ TEST(Compare, AnErrorOfAnElementWithoutScaleIsNotForgotten) {
   }
 }
 
-/// What is found in every n-th element, one after the other, as blocks of threads find it.
+/// Adds up parts of every n-th element, as blocks of threads make them.
 TEST(Compare, PartsAddUpToTheWhole) {
   const ElementBounds bounds = element_bounds(DType::fp32, kTolerance);
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
