@@ -37,7 +37,7 @@ const bool has_uneven_devices = [] {
   return true;
 }();
 
-/// A kind that precedes the host, with two equal devices while this is set; one that is opened says so in an error.
+/// While set, a kind before the host has two equal devices; opening one throws an error that shows it.
 bool are_twins_here = false;
 const bool has_twins = [] {
   register_device_kind({.name = "twin",

@@ -24,7 +24,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using testing::StartsWith;
 
-/// A queue in a temporary folder, and a tuner that remembers what it was asked and answers as a test wants.
+/// A queue in a temporary folder, and a tuner that records its calls and answers as a test wants.
 class OnlineQueueRun : public testing::Test {
  protected:
   OnlineQueueRun() {
