@@ -146,7 +146,7 @@ TEST_F(CompileHelperTest, ATaskOfAnotherCompilerIsRefusedAndTheHelperGoesOn) {
   EXPECT_EQ(helper(), before);
 }
 
-/// A library of which this process has another version than its helper.
+/// A library whose version in this process differs from its helper's.
 class NewerLibrary final : public FaultyLibrary {
  public:
   std::string toolchain() const override { return "library-2"; }

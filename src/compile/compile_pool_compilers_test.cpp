@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A pool whose compiler is not one of this build's: with limits and reports of its own, and beside other work.
+// A pool whose compiler is not of this build: with limits and reports of its own, and together with other work.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
