@@ -22,7 +22,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using testing::StartsWith;
 
-/// Runs on the fake device in this process, in a folder that holds all they write.
+/// Runs on the fake device in this process, in a folder that holds all files it writes.
 class RunOfCampaign : public testing::Test {
  protected:
   RunOfCampaign() {

@@ -30,7 +30,7 @@ struct RunProgress {
   std::string counts() const;
   /// Estimates the remaining time from the shapes that ended in this run, limited by the budget. Nothing before the
   /// first such shape, and while the only waiting shapes are the ones that had their rows. Shapes that an earlier run
-  /// decided take no time, unless their versions are void or their kernel is banned.
+  /// decided take no time, unless their versions are void or their kernel is excluded.
   std::optional<double> left_s() const;
   /// Rate of the shapes that this run decides.
   double shapes_a_minute() const;

@@ -58,7 +58,7 @@ class CompilePoolsThatShare : public testing::Test {
     }
     return names;
   }
-  /// All answers of a pool; fewer than it owes after ten seconds without one.
+  /// All answers of a pool. Gives up after ten seconds without one.
   static std::vector<CompileResult> answers_of(CompilePool& pool) {
     std::vector<CompileResult> all;
     while (pool.unanswered() > 0) {
@@ -68,7 +68,8 @@ class CompilePoolsThatShare : public testing::Test {
     }
     return all;
   }
-  /// Has each of several pools compile the tasks in a thread of its own; `submitted` is called once all have asked.
+  /// Makes several pools compile the tasks, each in a thread of its own. `submitted` is called once all have submitted
+  /// them.
   std::vector<std::vector<CompileResult>> compile_in_threads(
       const std::vector<std::vector<CompileTask>>& tasks, const std::shared_ptr<SharedCompilations>& shared,
       const std::function<void()>& submitted = [] {}) {

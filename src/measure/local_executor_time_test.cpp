@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the time of an executor goes to, in the fake device's virtual time.
+// Time of an executor by activity, in the fake device's virtual time.
 #include <gtest/gtest.h>
 
 #include "testing/local_executor_fixture.h"

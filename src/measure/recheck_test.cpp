@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Candidates that are right when they are admitted, and wrong once they were timed.
+// Candidates that are right when they are admitted, and wrong after they were timed.
 #include <gmock/gmock.h>
 
 #include <cmath>

@@ -59,7 +59,7 @@ const bool has_twins = [] {
 class DevicesToOpen : public testing::Test {
  protected:
   DevicesToOpen() { kernels_.cache = (folder_.path() / "kernels").string(); }
-  /// The sentence with which a list of devices is refused; none of them is opened, and no worker is started.
+  /// The sentence with which a list of devices is refused. No device is opened, and no worker is started.
   std::string refused(const std::string& ids, Isolation isolation = Isolation::process) const {
     return refusal([&] { open_environments({.ids = ids}, isolation, kernels_); });
   }

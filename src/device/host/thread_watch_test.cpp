@@ -36,7 +36,7 @@ class Worker {
   pid_t id() const { return id_; }
 
  private:
-  /// Waits for a thread that has answered but still runs for a moment; on a busy machine that may last into another's
+  /// Waits for a thread that has answered but still runs for a moment. On a busy machine that may last into another's
   /// turn.
   void wait_until_it_sleeps() {
     ready_.acquire();
