@@ -27,7 +27,7 @@ struct KindKernel {
 /// Lowest rates for computing references on a kind of device. Deadlines use them.
 struct ReferenceRates {
   double flops_per_s = 2e9;    ///< For one core of the host: a reference's fast path at 2.0 GHz.
-  double bytes_per_s = 1.6e9;  ///< For the whole device: operands are filled, outputs compared.
+  double bytes_per_s = 1.6e9;  ///< In total: operands are filled, outputs compared.
 };
 
 /// A kind of device, described as data. Each folder `device/<kind>/` registers one in `void

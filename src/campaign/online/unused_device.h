@@ -23,8 +23,8 @@ struct UnusedDevice {
 
 /// The devices of a machine and their use.
 struct DevicesHere {
-  std::span<const DeviceInfo> listed;                        ///< As DeviceKind::use_of; empty if that is null.
-  std::function<std::string(std::string_view id)> use_of{};  ///< As DeviceKind::use_of; empty: null there.
+  std::span<const DeviceInfo> listed;                        ///< Devices of one kind.
+  std::function<std::string(std::string_view id)> use_of{};  ///< As DeviceKind::use_of; empty if that is null.
 };
 
 /// Returns the first idle device with the same fingerprint as `device`, other than `device` itself, on which no other
