@@ -114,8 +114,8 @@ class Campaign {
   const DeviceInfo& device() const { return first().device(); }
   bool is_lost(const Environment& one) const { return display_.lost().contains(one.device().id); }
   static bool has_worker(const Environment& one) { return one.worker == nullptr || one.worker->has_worker(); }
-  /// Those whose device was not lost, of which a run that goes on has one; of these those that have a worker, if any
-  /// has.
+  /// Returns the devices that were not lost; a run that goes on has at least one. If any of them has a worker, returns
+  /// only those with one.
   std::vector<size_t> working() const {
     std::vector<size_t> all, with_worker;
     for (size_t i = 0; i < environments_.size(); ++i) {
@@ -127,7 +127,7 @@ class Campaign {
   }
   const Environment& first_working() const { return environments_[working().front()]; }
 
-  /// Waits for a quiet machine, which takes nothing from the budget.
+  /// Waits for a quiet machine. The budget does not count this time.
   void wait_for_others(const Tick& tick) {
     const double before_s = steady_clock().now_s();
     wait_for_quiet(first(), options_.quiet_wait_s, tick, [this](const std::string& line) { display_.say(line); });
@@ -158,7 +158,7 @@ class Campaign {
     }
   }
 
-  /// Tunes all rows, then gives those of each weight one config; only then their results are known.
+  /// Tunes all rows, then gives all rows of a weight one config; only then are their results known.
   void tune_weights(TuneObserver& observer) {
     ProgressObserver progress(observer);
     results_ = Tuner(tuning_devices(), how_).run(inputs_.items, progress, interrupt_flag());
@@ -224,7 +224,7 @@ class Campaign {
     return {.num_devices = devices.size(), .num_workers = environments_.size()};
   }
 
-  /// Verifies a winner once more, and reports what came of it. False after an interrupt.
+  /// Verifies a winner once more and reports the result. False after an interrupt.
   bool is_winner_right(const Decision& decision) const {
     const InterleavedOptions once{
         .protocol = how_.protocol, .rounds = 0, .kernels = first_working().kernels.get(), .tick = is_interrupted};
@@ -242,7 +242,7 @@ class Campaign {
     return outcome.ok();
   }
 
-  /// Verifies the winners like the older tuner's --compare, and reports how many the budget leaves no time for. False
+  /// Verifies the winners like the older tuner's --compare, and reports how many the budget leaves unchecked. False
   /// after an interrupt.
   bool winners_are_right() const {
     bool right = true;
@@ -269,7 +269,7 @@ class Campaign {
     return std::any_of(results_.begin(), results_.end(), is_decided) ? 0 : 1;
   }
 
-  /// Records the end of the run. Throws, like every entry, if the journal was removed or replaced meanwhile.
+  /// Records the end of the run. Throws, like every entry, if the journal has been removed or replaced.
   CampaignResult end(int status) {
     Versions versions;  // Versions of all solvers that took part.
     for (const TuneResult& result : results_) versions.insert(result.versions.begin(), result.versions.end());
@@ -368,7 +368,7 @@ int run_campaigns(TuneOptions options) {
       const double left_s = budget_s - (steady_clock().now_s() - start_s);
       options.budget = fmt::format("{:.3f}s", std::max(left_s, 0.001) / static_cast<double>(limits.size() - i));
     }
-    // Without a worker, measuring leaves this thread on one core, which would be the limit of the next run.
+    // Without a worker, measuring leaves this thread on one core, which would limit the next run.
     const CoreBinding as_now(allowed_cores());
     const int ended = run_campaign(options).status;
     if (status == 0) status = ended;

@@ -22,7 +22,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using testing::StartsWith;
 
-/// Runs on the fake device in this process, in a folder that holds all they write.
+/// Runs on the fake device in this process, in a folder that holds all files it writes.
 class RunOfCampaign : public testing::Test {
  protected:
   RunOfCampaign() {
@@ -35,7 +35,7 @@ class RunOfCampaign : public testing::Test {
     options_.problems = {test_problem(1)};
   }
   std::string path(const std::string& name) const { return (folder_.path() / name).string(); }
-  /// Calls, and keeps what is printed meanwhile.
+  /// Calls, and keeps the output printed by the call.
   template <typename Call>
   auto quietly(Call&& call) {
     testing::internal::CaptureStdout();

@@ -25,7 +25,7 @@ CapturedLimits::CapturedLimits(const std::filesystem::path& list, const std::str
     }
     if (!is_known) limits_.clear();
   } catch (const Error&) {
-    limits_.clear();  // Whoever reads the list reports it.
+    limits_.clear();  // The reader of the list reports the error.
   }
 }
 

@@ -15,8 +15,8 @@ namespace attune {
 /// limit, or of limits that this process cannot have, counts as called under the process's own.
 class CapturedLimits {
  public:
-  /// Reads the counts beside a list of shapes; a list without counts, or one that cannot be read, has none.
-  /// `own_limit`: of this process.
+  /// Reads the file of counts that belongs to a list of shapes. A list has no limits if that file is missing or cannot
+  /// be read. `own_limit`: of this process.
   CapturedLimits(const std::filesystem::path& list, const std::string& op, int64_t own_limit);
 
   /// Returns all limits, ascending; empty: none is known.

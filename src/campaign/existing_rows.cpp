@@ -31,7 +31,7 @@ std::optional<Candidate> usable_candidate(const TableRow& row, const Problem& pr
   return candidate;
 }
 
-/// Returns the rows that may serve the device and state neither more nor less than the requirement, best first.
+/// Returns the rows that may serve the device and state exactly this requirement, best first.
 std::vector<const TableRow*> rows_stating(const Table& table, const Problem& problem, const DeviceInfo& device,
                                           Requirement stated) {
   std::vector<const TableRow*> rows;
@@ -44,7 +44,8 @@ std::vector<const TableRow*> rows_stating(const Table& table, const Problem& pro
   return rows;
 }
 
-/// Returns the row that serves the problem: the best whose kernel can run on the executor's device; nothing: none can.
+/// Returns the row that serves the problem: the best whose kernel can run on the executor's device; nothing if none
+/// can.
 std::optional<Incumbent> incumbent_of(const Table& table, const Problem& problem, Executor& executor,
                                       Requirement stated) {
   for (const TableRow* row : rows_stating(table, problem, executor.device(), stated)) {
@@ -109,7 +110,7 @@ ExistingRows read_existing_rows(const TuneOptions& options, const TuneShapes& sh
     // A row with an unusable time still belongs to this device.
     if (only_own && table.all(problem, device.gfx, device.num_units).empty()) continue;
     WorkItem item{problem, incumbent_of(table, problem, executor, required)};
-    // All rows of a weight get one config, so none is kept by itself.
+    // All rows of a weight get one config, so no row is kept separately.
     item.has_row = item.incumbent.has_value() && required != Requirement::batch_invariant;
     result.items.push_back(std::move(item));
   }

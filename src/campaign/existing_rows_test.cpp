@@ -39,7 +39,7 @@ class RowsOfTables : public testing::Test {
     return file(names.substr(0, colon)).string() + ":" + file(names.substr(colon + 1)).string();
   }
   std::filesystem::path file(const std::string& name) const { return folder_.path() / name; }
-  /// The untuned candidate of the fake solver.
+  /// The default config of the fake solver.
   Candidate usable(const Problem& problem) {
     const auto all = contenders(executor_, problem, {});
     const Contender* fake = find_contender(all, "fake.gemm");

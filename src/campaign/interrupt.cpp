@@ -15,7 +15,7 @@ namespace {
 
 std::atomic<bool> interrupted = false;
 std::atomic<int> interrupting_signal = 0;
-std::atomic<int> num_handlers = 0;  // A pipeline's run has one for its life, and one of each run in it.
+std::atomic<int> num_handlers = 0;  // Nested: a pipeline's run has one, and so does each run in it.
 
 extern "C" void on_interrupt(int signal) {
   interrupting_signal = signal;
@@ -32,7 +32,7 @@ void set_signal_handler(void (*handler)(int)) {
   if (std::signal(SIGHUP, handler) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
 }
 
-/// Says once what a wait is for, and ends it with the first signal.
+/// Reports once why it waits, and ends the wait with the first signal.
 bool wait_for_journal(double waited_s, const std::filesystem::path& journal) {
   static std::atomic<bool> is_said = false;
   if (waited_s >= 1 && !is_said.exchange(true))
@@ -52,7 +52,7 @@ InterruptHandler::InterruptHandler() {
 InterruptHandler::~InterruptHandler() {
   if (--num_handlers > 0) return;
   set_journal_wait(nullptr);
-  // SIGPIPE stays ignored: what the program prints last must not kill it either.
+  // SIGPIPE stays ignored: the last output of the program must not kill it either.
   set_signal_handler(SIG_DFL);
 }
 

@@ -9,7 +9,7 @@
 
 namespace attune {
 
-/// The texts and numbers of a run that a display shows.
+/// The texts and numbers of a run for a display.
 struct ProgressLine {
   size_t num_ended = 0, num_all = 0;  ///< For the bar.
   std::string counts;                 ///< `12 of 34 shapes decided`
@@ -22,12 +22,12 @@ struct ProgressLine {
 /// the progress or calls one of the others.
 class LiveLine {
  public:
-  /// `now`: returns what is to be displayed; called by update() and redraw(). `clock` outlives this.
-  /// `on_plain_line`: told each plain line that is printed, without its end; may be null.
+  /// `now`: returns the progress to display; called by update() and redraw(). `clock` must outlive this.
+  /// `on_plain_line`: receives each plain line that is printed, without its line end; may be null.
   explicit LiveLine(std::function<ProgressLine()> now, bool on_terminal = is_terminal(), Clock& clock = steady_clock(),
                     std::function<void(const std::string&)> on_plain_line = nullptr);
   ~LiveLine();
-  /// Displays the progress as it is now, as often as suits the output.
+  /// Displays the current progress, as often as suits the output.
   void update();
   /// Redraws the live line at once.
   void redraw();
@@ -53,7 +53,7 @@ class LiveLine {
   bool visible_ ATTUNE_GUARDED_BY(mutex_) = false;
 };
 
-/// Returns the beginning of a text in UTF-8 that fills at most `num_cells` cells of a terminal, one a character.
+/// Returns the beginning of a UTF-8 text that fills at most `num_cells` cells of a terminal, one per character.
 std::string first_cells(std::string text, size_t num_cells);
 
 }  // namespace attune

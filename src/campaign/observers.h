@@ -7,7 +7,7 @@
 
 namespace attune {
 
-/// Passes everything that a run reports to several observers, in their order. The observers outlive this.
+/// Passes all notifications of a run to several observers, in their order. The observers must outlive this.
 class Observers final : public TuneObserver {
  public:
   explicit Observers(std::vector<TuneObserver*> all) : all_(std::move(all)) {}

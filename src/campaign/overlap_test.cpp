@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a tuner and a worker that stands by save together.
+// Time saved by a tuner together with a worker that stands by.
 #include <gtest/gtest.h>
 
 #include "store/journal.h"

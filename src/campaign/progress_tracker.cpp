@@ -16,7 +16,7 @@ ProgressTracker::ProgressTracker(RunProgress start, const std::filesystem::path&
 void ProgressTracker::progress(const Problem& problem, Phase phase, size_t num_candidates) {
   static constexpr std::array<const char*, 5> kPhases = {"racing", "finals of", "confirming", "last samples of",
                                                          "done with"};
-  if (num_candidates == 0)  // Those that join the race first are verified.
+  if (num_candidates == 0)  // no candidate is verified yet
     progress_.doing = "verifying the first candidates of " + short_shape(problem);
   else
     progress_.doing = fmt::format("{} {} of {}", kPhases[static_cast<size_t>(phase)],

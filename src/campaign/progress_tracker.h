@@ -10,7 +10,7 @@ namespace attune {
 class ProgressTracker final : public TuneObserver {
  public:
   /// `start`: the run's sizes and names; its counts are 0. `state`: the folder of the file, as in ProgressFile. `clock`
-  /// outlives this.
+  /// must outlive this.
   ProgressTracker(RunProgress start, const std::filesystem::path& state, Clock& clock = steady_clock());
   const RunProgress& now() const noexcept { return progress_; }
 

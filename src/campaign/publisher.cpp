@@ -35,7 +35,7 @@ TuneGemmEntry entry_of(const Problem& problem, const Candidate& winner, double u
   entry.problem = problem;
   entry.candidate = winner.name();
   entry.device = device.key();
-  if (us > 0) {  // A row that was kept may not know its time.
+  if (us > 0) {  // A kept row may not know its time.
     entry.us = us;
     entry.tflops = published_row(problem, winner, us, 0).tflops;
   }
@@ -52,9 +52,9 @@ TunePublisher::TunePublisher(const TuneOptions& options, const TuneInputs& input
 }
 
 void TunePublisher::finished(const TuneResult& result) {
-  // A row that is in the table already was published when it was decided, and may have been replaced since.
+  // A row that is already in the table was published when it was decided, and may have been replaced since.
   const auto row = rows_.find(result.problem.key());
-  // Of a run over all shapes that goes on, an earlier call may have been killed between decision and publication.
+  // When resuming a run over all shapes: the previous process may have died after deciding and before publishing.
   const bool stays =
       row != rows_.end() && !options_.all && (result.ending == Ending::kept || result.ending == Ending::reused);
   if (stays && row->second)

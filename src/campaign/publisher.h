@@ -19,15 +19,14 @@ class TunePublisher final : public TuneObserver {
  public:
   TunePublisher(const TuneOptions& options, const TuneInputs& inputs, const DeviceInfo& device);
   void progress(const Problem&, Phase, size_t) override {}
-  /// Takes a decision; publishes when a batch is full. The row of a decision that the journal held was published by an
-  /// earlier run and stays as it is, unless the table has no such row or new rows change the layout of its weight
-  /// group. The YAML file gets the rows that stay, too.
+  /// Takes a decision; publishes when a batch is full. A decision from the journal was published by an earlier run. Its
+  /// row stays unless the table has no such row, or new rows change the layout of its weight group. The YAML file gets
+  /// the rows that stay, too.
   void finished(const TuneResult& result) override;
   /// Publishes the remaining decisions, weight groups included. Throws io; the decisions stay in the journal.
   void flush();
   const std::vector<std::string>& notices() const noexcept { return notices_; }
-  /// Decisions as they were published in place of those that flush() was told, because of the layout of their weight
-  /// group.
+  /// Decisions that were published with another layout than finished() received, because of their weight group.
   const std::vector<Decision>& replaced() const noexcept { return replaced_; }
 
  private:
@@ -40,9 +39,9 @@ class TunePublisher final : public TuneObserver {
   const TuneOptions& options_;
   const TuneInputs& inputs_;
   const DeviceInfo& device_;
-  /// Rows that the table had before the run, by the keys of their problems.
+  /// Rows that the table had before the run, by problem key.
   std::map<std::string, std::optional<Incumbent>> rows_;
-  std::vector<TuneGemmEntry> entries_of_rows_;  ///< Of such rows, for the YAML file.
+  std::vector<TuneGemmEntry> entries_of_rows_;  ///< Entries of such rows for the YAML file.
   std::vector<Decision> pending_;
   struct GroupDecision {
     Decision decision;

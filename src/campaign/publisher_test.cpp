@@ -178,14 +178,14 @@ TEST_F(Publisher, WritesTheYamlFileAfterEachShape) {
   EXPECT_EQ(entries[1].device, "fake/4");
 }
 
-/// Rows whose weights are packed ahead: those that differ in M alone have one layout.
+/// Rows with pre-packed weights: rows that differ only in M have one layout.
 class PublisherOfPackedWeights : public Publisher {
  protected:
   struct LayoutTime {
     std::string layout;
     double us;
   };
-  /// A decision among finalists, the fastest of which is first; the baseline has the layout `plain` and takes 100 µs.
+  /// A decision among finalists, fastest first; the baseline has the layout `plain` and takes 100 µs.
   static TuneResult contest(const Problem& problem, const std::vector<LayoutTime>& finalists,
                             Ending ending = Ending::decided) {
     TuneResult result = decided(problem, finalists.front().us, ending);

@@ -164,7 +164,7 @@ std::vector<RunningRun> running_runs(const std::filesystem::path& state) {
       else
         std::filesystem::remove(entry.path(), ignored);
     } catch (const std::exception&) {
-      // Removed meanwhile, of another machine, or not ours.
+      // Just removed, of another machine, or not ours.
     }
   }
   std::sort(runs.begin(), runs.end(), [](const auto& a, const auto& b) { return a.pid < b.pid; });

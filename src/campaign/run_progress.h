@@ -14,9 +14,9 @@ struct RunProgress {
   size_t num_shapes = 0;
   size_t num_decided = 0;                  ///< Now or by an earlier run.
   size_t num_given_up = 0;                 ///< No candidate could serve them.
-  size_t num_left = 0;                     ///< Left for the next run: cut, or a tie that is not finished.
-  size_t num_known = 0;                    ///< Shapes that had their row when the run began: most take none.
-  size_t num_earlier = 0;                  ///< Of num_decided: by an earlier run.
+  size_t num_left = 0;                     ///< Cut, or an unfinished tie: left for the next run.
+  size_t num_known = 0;                    ///< Shapes that had a row when the run began: most take no time.
+  size_t num_earlier = 0;                  ///< Shapes of num_decided that an earlier run decided.
   std::string doing;                       ///< `racing 24 candidates of 64×1152×896 fp32`
   double elapsed_s = 0, budget_s = 0;      ///< budget_s 0: no budget.
   double best_ratio = 0;                   ///< Best decision so far, relative to its baseline; 0: none yet.
@@ -26,11 +26,11 @@ struct RunProgress {
 
   /// Shapes that the run is done with, decided or not.
   size_t num_ended() const noexcept { return num_decided + num_given_up + num_left; }
-  /// Returns `12 of 34 shapes decided, 2 given up, 1 left for the next run`; counts of 0 are not said, but the first.
+  /// Returns `12 of 34 shapes decided, 2 given up, 1 left for the next run`; omits counts of 0, except the first.
   std::string counts() const;
-  /// Estimates the remaining time from the shapes that ended in this run, limited by the budget; nothing before the
-  /// first one, and while only shapes wait that had their rows. What an earlier run has decided took no time and takes
-  /// none, unless its versions are void or its kernel is banned.
+  /// Estimates the remaining time from the shapes that ended in this run, limited by the budget. Nothing before the
+  /// first such shape, and while the only waiting shapes are the ones that had their rows. Shapes that an earlier run
+  /// decided take no time, unless their versions are void or their kernel is excluded.
   std::optional<double> left_s() const;
   /// Rate of the shapes that this run decides.
   double shapes_a_minute() const;
@@ -60,7 +60,7 @@ struct RunningRun {
   int64_t pid = 0;
   RunProgress progress;
 };
-/// Returns a run as a JSON object, with its speed and the time that is left.
+/// Returns a run as a JSON object, with its speed and remaining time.
 std::string run_json(const RunningRun& run);
 /// Returns the runs on this machine that a state folder shows, by process number, and removes the files of dead runs.
 std::vector<RunningRun> running_runs(const std::filesystem::path& state);

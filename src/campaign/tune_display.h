@@ -19,8 +19,8 @@ namespace attune {
 /// Displays a running `tune`: its progress, then a line for each shape, in input order.
 class TuneDisplay final : public TuneObserver {
  public:
-  /// `device_flags`: Environment::flags. `progress` is kept up to date by an observer that is told before this one. All
-  /// outlive this.
+  /// `device_flags`: Environment::flags. `progress` is kept up to date by an observer that is notified before this one.
+  /// All must outlive this.
   TuneDisplay(const TuneOptions& options, const TuneInputs& inputs, const std::string& device_flags,
               const RunProgress& progress);
   void progress(const Problem&, Phase, size_t) override { display_.update(); }
@@ -38,12 +38,11 @@ class TuneDisplay final : public TuneObserver {
   const std::map<std::string, std::string>& lost() const noexcept { return lost_; }
   /// Decisions as they are published.
   const std::vector<Decision>& decisions() const noexcept { return decisions_; }
-  /// What the time of all devices went to, once they ended.
+  /// Time of all ended devices, by activity.
   const TimeUse& time() const noexcept { return time_; }
   size_t num_kept() const noexcept { return num_kept_; }
   size_t num_reused() const noexcept { return num_reused_; }
-  /// Puts decisions that were published with the layout of their weight group in the place of the shapes' own, and
-  /// prints both.
+  /// Replaces the shapes' decisions by those published with the layout of their weight group, and prints both.
   void note_replaced(const std::vector<Decision>& published);
   /// Prints one line per reason for the undecided shapes, on standard error, and removes the live line.
   void note_cut_shapes();
@@ -76,13 +75,13 @@ void print_results_json(const std::vector<TuneResult>& results, const TuneInputs
                         const Environment& environment, const std::vector<Recovery>& recoveries, const TimeUse& time,
                         const std::vector<Decision>& replaced = {},
                         const std::map<std::string, std::string>& lost = {});
-/// The same for a run that was interrupted before its inputs were known.
+/// Prints the document of a run that was interrupted before its inputs were known.
 void print_interrupted_json();
 /// Implements `--compare`: prints the previous row (or the baseline, if there was none) and the new row, from the same
 /// finals. `decisions`: as they are published.
 void print_comparison(const std::vector<Decision>& decisions, const TuneInputs& inputs);
-/// Prints the last lines: shapes that were decided before, what the table's words mean, where the time of the devices
-/// went, and the summary with the output files.
+/// Prints the last lines: shapes that were decided before, an explanation of the table's words, the time of the devices
+/// by activity, and the summary with the output files.
 void print_summary(const TuneOptions& options, const TuneInputs& inputs, const TuneDisplay& display,
                    const std::filesystem::path& journal, const WorkersOfRun& workers);
 

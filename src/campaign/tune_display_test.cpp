@@ -40,7 +40,7 @@ class DisplayOfTune : public testing::Test {
     inputs_.family = find_family("gemm_a16w16");
     display_.emplace(options_, inputs_, flags_, progress_);
   }
-  /// Returns the text that a call prints on standard output; `errors_` gets that on standard error.
+  /// Returns the text that a call prints on standard output; `errors_` gets its standard error.
   template <typename Call>
   std::string printed(Call&& call) {
     testing::internal::CaptureStdout();

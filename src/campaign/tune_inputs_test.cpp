@@ -115,7 +115,7 @@ TEST_F(Inputs, OfACaptureAreTheShapesOfTheDevicesLimitWhoseCountsAreReadOnce) {
                                  "M,N,K,bias,dtype,outdtype,threads,calls\n1,32,48,False,fp32,fp32,4,9\n"
                                  "512,32,48,False,fp32,fp32,2,9\n");
   const CapturedLimits captured(options_.input, "", 4);
-  std::filesystem::remove(counts);  // The application that captures goes on meanwhile.
+  std::filesystem::remove(counts);  // The capturing application may change its files now.
   options_.captured_limits = &captured;
   const TuneInputs inputs = read();
   EXPECT_THAT(ms(inputs), ElementsAre(1));
@@ -260,7 +260,7 @@ TEST_F(Inputs, VariablesThatChangeLibrariesAreReported) {
   ::setenv("BLIS_ARCH_TYPE", "zen", 1);
   options_.variables = library_variables();
   const auto& variables = options_.variables;
-  // Whoever runs the test may have set others.
+  // The user who runs the test may have set others.
   EXPECT_THAT(variables, AllOf(Contains("DNNL_MAX_CPU_ISA=AVX2"), Contains("BLIS_ARCH_TYPE=zen"),
                                Not(Contains(StartsWith("OMP_")))));
   EXPECT_THAT(read().notices, Contains("these variables are set in the environment and may slow libraries down: " +

@@ -10,23 +10,23 @@
 
 namespace attune {
 
-/// Names that --search accepts: `race`, and the strategies that a person may name.
+/// Names that --search accepts: `race`, and the strategies that a user may name.
 std::vector<std::string> search_names();
 
 /// Converts the command line to tuner options. For an invalid value, throws invalid_input with the valid ones.
 TunerOptions tuner_options(const TuneOptions& options);
-/// Sets the constants of a kind of device, and its deadlines where the command line states none.
+/// Sets the constants of a kind of device, and its deadlines unless the command line states them.
 void set_constants(TunerOptions& tuner, const TuneOptions& options, const DeviceKind& kind);
 
-/// A check of existing rows, which `attune tune` makes in place of tuning.
+/// A check of existing rows, which `attune tune` makes instead of tuning.
 struct RowCheckRequest {
   std::string file;  ///< Tuned table or YAML results.
   bool verify_only = false;
   DeviceChoice devices;
 };
 /// Returns the check that `--run_config` (rows are verified and timed) or `--compare_wo_tuning` (verified) asks for;
-/// nullopt: none of them is given. The file is the flag's own, else `--gemm_size_file` for the latter, else the output,
-/// else the input. Throws invalid_input when none of them is given, or for several numbers of threads.
+/// nullopt without these flags. The file is the flag's own, else `--gemm_size_file` (for `--compare_wo_tuning` only),
+/// else the output, else the input. Throws invalid_input when there is no file, or for several numbers of threads.
 std::optional<RowCheckRequest> row_check_request(const TuneOptions& options);
 
 }  // namespace attune

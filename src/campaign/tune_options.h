@@ -14,23 +14,23 @@
 
 namespace attune {
 
-/// Returns the set variables that change how libraries perform and that workers see (recorded_settings()), such as
-/// `BLIS_ARCH_TYPE=3`. Call it before the first registry(), which sets some of them.
+/// Returns the set environment variables that change how libraries perform and that workers see (recorded_settings()),
+/// such as `BLIS_ARCH_TYPE=3`. Call it before the first registry(), which sets some of them.
 std::vector<std::string> library_variables();
 
-/// Options of `attune tune` as plain data. The defaults are those of the older tuners (docs/cli.md).
+/// Options of `attune tune` as plain data. They have the same defaults as the older tuners (docs/cli.md).
 struct TuneOptions {
   // Shapes to tune.
   std::string input;      ///< `-i`
   std::string size_file;  ///< `--gemm_size_file`
   ModelOptions model;
   std::vector<Problem> problems;           ///< Shapes of the family `op` that a program passes as values, each once.
-  std::vector<AttributeSetting> settings;  ///< `-m`, `--act` …: sizes of one problem, or values for all of a list.
+  std::vector<AttributeSetting> settings;  ///< `-m`, `--act` …: sizes of one problem, or values for a whole list.
   std::string op;
-  std::optional<int64_t> max_m;  ///< Limit of the rows of a problem, whatever its family calls them.
+  std::optional<int64_t> max_m;  ///< Limit of the rows of a problem, under any name that its family uses.
   bool all = false;
-  /// With `all`: the journal's entry at which the run began that this call goes on with. What it holds from there on is
-  /// the run's own and not made again. Nothing: all is.
+  /// With `all`: the journal entry at which the resumed run began. Later entries belong to that run and are reused.
+  /// Nothing: no result is reused.
   std::optional<int64_t> own_after;
   // Outputs.
   std::string output;        ///< `-o`
@@ -43,17 +43,17 @@ struct TuneOptions {
   double min_improvement_pct = 3.0;
   int64_t batch = 100;
   bool json = false, verbose = false;
-  /// Told each line of progress that is printed where standard error is no terminal; empty: nobody is.
+  /// Receives each line of progress that is printed where standard error is no terminal. Empty: no receiver.
   std::function<void(const std::string& line)> on_progress;
   // Method.
   DeviceChoice devices;
-  /// `--threads 1,2`: one run for each. Empty: one for each limit under which the shapes of `input` were captured, with
-  /// the shapes of that limit, else one for devices.threads.
+  /// `--threads 1,2`: one run for each. Empty: one run for each limit under which the shapes of `input` were captured,
+  /// with the shapes of that limit; without such limits, one run for devices.threads.
   std::vector<int64_t> thread_limits;
-  /// Limits under which the shapes of `input` were captured, of which only those of the device's own are tuned; null:
-  /// all shapes. Outlives these options.
+  /// Limits under which the shapes of `input` were captured. Only shapes of the device's own limit are tuned. Null: all
+  /// shapes. Must outlive these options.
   const CapturedLimits* captured_limits = nullptr;
-  /// Those that the user set: read when the options are made, before a registry sets some.
+  /// Variables that the user set. Read when the options are made, before a registry sets some.
   std::vector<std::string> variables = library_variables();
   std::string libtype = "all", search = "race", inputs = "served", journal, isolation = "process";
   bool no_split_k = false, compare = false;
@@ -66,10 +66,10 @@ struct TuneOptions {
   bool iters_given = false;
   uint64_t max_trials = 96, seed = 0;
   std::string budget, timeout;
-  double load_deadline_s = 0, run_deadline_s = 0;  ///< 0: those of the device's kind.
+  double load_deadline_s = 0, run_deadline_s = 0;  ///< 0: the deadlines of the device's kind.
   double quiet_wait_s = 45;
-  int64_t mp = 0;       ///< Devices to tune on at once: the first so many; 0: all.
-  int64_t workers = 0;  ///< Worker processes of each device; 0: as many as its kind has.
+  int64_t mp = 0;       ///< Number of devices to tune on at once, from the first; 0: all.
+  int64_t workers = 0;  ///< Worker processes of each device; 0: the default of its kind.
 };
 
 /// Whether the options name one problem by its sizes.

@@ -39,7 +39,7 @@ const FamilySpec& family_of(const TuneOptions& options) {
   return named != nullptr ? *named : default_family();
 }
 
-/// Refuses the settings for which `fits` does not hold, because `source` states what they would.
+/// Refuses the settings for which `fits` is false: `source` already states their values.
 template <typename Fits>
 void refuse_settings(const TuneOptions& options, std::string_view source, std::string_view why, Fits&& fits) {
   for (const AttributeSetting& setting : options.settings) {
@@ -154,8 +154,7 @@ TuneShapes read_csv(const TuneOptions& options, const DeviceInfo& device) {
   return shapes;
 }
 
-/// The family of a model's shapes to tune, and a notice about families that this build cannot tune; empty: there are
-/// none.
+/// The family of a model's shapes to tune, and a notice about families that this build cannot tune; empty: no notice.
 struct ModelFamily {
   const FamilySpec* family = nullptr;
   std::string notice;
@@ -206,7 +205,7 @@ TuneShapes read_model(const TuneOptions& options, const DeviceInfo& device) {
   return shapes;
 }
 
-/// Where the shapes of a run come from.
+/// Source of the shapes of a run.
 enum class ShapeSource : uint8_t { values, model, size, yaml, csv, default_csv };
 
 ShapeSource source_of(const TuneOptions& options) {

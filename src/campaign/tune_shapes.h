@@ -25,14 +25,15 @@ struct TuneShapes {
   std::vector<std::string> notices;
 };
 
-/// Returns the folder of a family's list and table where no option names a file: --config-dir; else ATTUNE_CONFIG_DIR;
+/// Returns the folder of a family's list and table if no option names a file: --config-dir; else ATTUNE_CONFIG_DIR;
 /// else `configs` in the working folder if it exists; else the working folder.
 std::filesystem::path default_folder(const TuneOptions& options);
 
-/// Reads the shapes of the one source that the options name: a size, a YAML list, a model, a CSV or problems as values;
-/// without any, the family's list in default_folder(), else in the configuration folder. Throws invalid_input or io.
+/// Reads the shapes of the one source that the options name: a size, a YAML list, a model, a CSV or problems as values.
+/// Without a source, reads the family's list in default_folder(), else in the configuration folder. Throws
+/// invalid_input or io.
 TuneShapes read_tune_shapes(const TuneOptions& options, const DeviceInfo& device);
-/// Returns the architectures that the rows of that source name, sorted. None for a source without rows, and for a file
+/// Returns the architectures that the rows of that source name, sorted. Empty for a source without rows, and for a file
 /// that cannot be read, which read_tune_shapes() reports.
 std::vector<std::string> architectures_of_shapes(const TuneOptions& options);
 

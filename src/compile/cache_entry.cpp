@@ -58,7 +58,7 @@ Binary parse(const std::string& text) {
   return binary;
 }
 
-/// Whether the compiler's present command made the binary. Binaries of a compiler that this build lacks are accepted:
+/// Whether the compiler's current command made the binary. Binaries of a compiler that this build lacks are accepted:
 /// they may come from another machine.
 bool is_of_this_command(const Binary& binary) {
   const auto name = binary.metadata.find("compiler"), number = binary.metadata.find("command");

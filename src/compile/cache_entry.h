@@ -13,7 +13,7 @@ namespace attune {
 /// Path and content of an entry, as described in docs/formats/kernel_cache.md.
 namespace cache_entry {
 
-/// Whether the text fits arch, recipe and toolchain, which are names of folders: letters, digits and `._+-`, not
+/// Whether the text is valid as arch, recipe or toolchain, which are names of folders: letters, digits and `._+-`, not
 /// starting with a dot.
 bool is_name(std::string_view text) noexcept;
 /// Whether only this user and root could have written the folder's content. A link in `root` itself is judged by its
@@ -39,7 +39,7 @@ Entry read(const std::filesystem::path& root, std::string_view arch, std::string
            std::string_view toolchain);
 /// Whether the binary matches its description.
 bool is_intact(const Binary& binary);
-/// Writes the description beside the binary, in a folder that has no readers yet. Throws io.
+/// Writes the description next to the binary, in a folder that has no readers yet. Throws io.
 void describe(const std::filesystem::path& folder, const Binary& binary);
 
 /// Path of one entry. places() lists all entries below a trusted root, ordered by arch, recipe and toolchain.

@@ -23,7 +23,7 @@ constexpr const char* kLock = ".lock";
 constexpr std::string_view kLease = ".lease-";
 constexpr size_t kMaxLeaseBytes = 64 << 20;
 
-/// Whether a lock was taken; tries for `wait_s`. errno tells why not.
+/// Whether the lock was taken; tries for `wait_s`. Sets errno on failure.
 bool locks(int descriptor, int operation, double wait_s) {
   const auto end = Clock::now() + std::chrono::duration<double>(wait_s);
   while (::flock(descriptor, operation | LOCK_NB) != 0) {
@@ -35,7 +35,7 @@ bool locks(int descriptor, int operation, double wait_s) {
 }
 
 bool is_ended(int lease) {
-  // On a file system without locks nobody holds a lease.
+  // A file system without locks has no leases.
   return locks(lease, LOCK_EX, 0) || errno != EWOULDBLOCK;
 }
 
@@ -63,7 +63,7 @@ CacheLock::CacheLock(const fs::path& root, Use use, double wait_s)
 
 CacheLock::~CacheLock() {
   if (descriptor_ < 0) return;
-  // A child that was forked meanwhile has the descriptor as well.
+  // A child forked while the lock was held has the descriptor as well.
   ::flock(descriptor_, LOCK_UN);
   ::close(descriptor_);
 }
@@ -84,14 +84,14 @@ std::unique_ptr<CacheLock> CacheLease::add(const cache_entry::Place& place) {
   const std::string name = place.name();
   const bool is_new = names_.insert(name).second;
   const bool was_written = is_written();
-  if (!was_written) write();  // With all names: the folder may have been removed.
+  if (!was_written) write();  // All names: the folder may have been removed.
   if (!is_new && was_written) return nullptr;
   auto lock = std::make_unique<CacheLock>(root_, CacheLock::Use::lease);
   if (was_written) append(name + '\n');
   return lock;
 }
 
-/// Whether the lease is this process's and its file is still there.
+/// Whether the lease belongs to this process and its file still exists.
 bool CacheLease::is_written() const {
   struct stat own {
   }, there{};
@@ -101,7 +101,7 @@ bool CacheLease::is_written() const {
 
 void CacheLease::write() {
   end();
-  // Nobody may take the new file for that of a dead process before it is locked.
+  // Without this lock, another process could take the new file for a dead process's before it is locked.
   const CacheLock alone(root_, CacheLock::Use::eviction);
   if (alone.state() == CacheLock::State::unsupported) return;
   if (alone.state() == CacheLock::State::held) leased_entries(root_);

@@ -12,14 +12,14 @@
 
 namespace attune {
 
-/// The lock of a cache folder (flock on `<root>/.lock`), held for the life of the object. Processes that evict entries
-/// hold it alone; those that lease entries share it, so that an entry is not evicted between its lease and the look
-/// whether it is there. Not held twice by one thread.
+/// The lock of a cache folder (flock on `<root>/.lock`), held for the life of the object. A process that evicts entries
+/// holds it exclusively. Processes that lease entries share it, so that no entry is evicted between its lease and the
+/// check that it exists. A thread must not hold it twice.
 class CacheLock {
  public:
   enum class Use : uint8_t { lease, eviction };
-  /// `busy`: others held it for `wait_s`; `unsupported`: the folder cannot be written or its file system has no locks,
-  /// so that nobody leases anything there.
+  /// `busy`: others held it for `wait_s`. `unsupported`: the folder cannot be written or its file system has no locks,
+  /// so there are no leases.
   enum class State : uint8_t { held, busy, unsupported };
 
   /// Throws nothing.
@@ -34,9 +34,9 @@ class CacheLock {
   State state_ = State::unsupported;
 };
 
-/// Entries of a cache folder that one process needs and no process may evict while this object lives: their names in
-/// `<root>/.lease-XXXXXX`, a file that the process holds locked. When the process dies, however it does, the system
-/// releases the lock and the lease has ended. Belongs to one thread. Where files cannot be locked it has no effect.
+/// Entries of a cache folder that one process needs, and that no process may evict while this object lives. Their names
+/// are in `<root>/.lease-XXXXXX`, a file that the process holds locked. However the process dies, the system releases
+/// the lock, which ends the lease. Belongs to one thread. No effect where files cannot be locked.
 class CacheLease {
  public:
   explicit CacheLease(std::filesystem::path root) : root_(std::move(root)) {}
@@ -45,9 +45,9 @@ class CacheLease {
   CacheLease(const CacheLease&) = delete;
   CacheLease& operator=(const CacheLease&) = delete;
 
-  /// Leases an entry, which need not exist. Returns a lock, under which the caller is to look whether it is there; null
-  /// if it had been leased before. Requires: the root is trusted, and the caller holds no CacheLock. Throws nothing;
-  /// takes some 20 µs.
+  /// Leases an entry, which need not exist. Returns a lock; the caller must check under it whether the entry exists.
+  /// Null if it had been leased before. Requires: the root is trusted, and the caller holds no CacheLock. Throws
+  /// nothing; takes some 20 µs.
   std::unique_ptr<CacheLock> add(const cache_entry::Place& place);
 
  private:
@@ -62,8 +62,8 @@ class CacheLease {
   std::set<std::string> names_;
 };
 
-/// Names (cache_entry::Place::name()) of the entries that living processes lease; removes the files of leases that have
-/// ended. Requires: the caller holds the CacheLock for eviction. Throws nothing.
+/// Returns the names (cache_entry::Place::name()) of the entries that living processes lease, and removes the files of
+/// ended leases. Requires: the caller holds the CacheLock for eviction. Throws nothing.
 std::set<std::string> leased_entries(const std::filesystem::path& root);
 
 }  // namespace attune

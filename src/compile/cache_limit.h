@@ -14,13 +14,14 @@ namespace attune {
 inline constexpr uint64_t kProgramCacheBytes = uint64_t{1} << 30;
 inline constexpr uint64_t kApplicationCacheBytes = uint64_t{4} << 30;
 
-/// The size that ATTUNE_MAX_CACHE_BYTES sets.
+/// The size set by ATTUNE_MAX_CACHE_BYTES.
 struct CacheLimit {
   uint64_t bytes = 0;
   std::string error;  ///< A sentence about an invalid variable, which is ignored.
 };
 
-/// Reads the environment; no thread may change it meanwhile. `default_value`: size if the variable is not set. Cheap.
+/// Reads the environment; no other thread may change it during the call. `default_value`: size if the variable is not
+/// set. Cheap.
 inline CacheLimit cache_limit(uint64_t default_value) {
   const char* text = variable_or_null("ATTUNE_MAX_CACHE_BYTES");
   if (text == nullptr) return {default_value, ""};

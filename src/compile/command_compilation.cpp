@@ -16,8 +16,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uint64_t kMaxLogBytes = 1 << 20;
-/// The limit on processor time only ends processes that outlive this program; a compiler with threads uses more
-/// processor time than wall time.
+/// The limit on processor time only ends processes that outlive this program. It exceeds the deadline, because a
+/// compiler with threads uses more processor time than wall time.
 constexpr int kCpuPerDeadline = 2;
 
 /// Empty when the compiler removed its log.

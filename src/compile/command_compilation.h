@@ -8,11 +8,11 @@
 
 namespace attune {
 
-/// The compiler's process of one task.
+/// The compiler process of one task.
 class CommandCompilation final : public Compilation {
  public:
-  /// Writes the source into `folder`, which it creates, and starts the process. The poll set is readable once that has
-  /// ended. Throws like Compilation, Compiler::command() and Child.
+  /// Writes the source into `folder`, which it creates, and starts the process. The poll set is readable once the
+  /// process has ended. Throws like Compilation, Compiler::command() and Child.
   CommandCompilation(CompileTask task, const Compiler& compiler, std::filesystem::path folder, Milliseconds deadline,
                      PollSet& poll_set);
 

@@ -13,18 +13,18 @@
 
 namespace attune {
 
-/// The result of one task: a binary, or the reason why there is none (compile_failed, timed_out, crashed,
-/// out_of_memory, or unsupported when the compiler or toolchain is missing on this machine).
+/// The result of one task: a binary, or the reason for its absence. Reasons are compile_failed, timed_out, crashed,
+/// out_of_memory, or unsupported when the compiler or toolchain is missing on this machine.
 struct CompileResult {
   std::string recipe;
   Outcome outcome;  ///< ok: `binary` is set. Otherwise its detail holds the compiler's first lines.
   std::optional<Binary> binary;
   bool from_cache = false;
-  double seconds = 0;  ///< That its compiler took, in this pool or one that shares; 0: the binary was in the cache.
+  double seconds = 0;  ///< Compiler time, in this pool or one that shares; 0: the binary was in the cache.
 };
 
-/// One task under way, in a folder of its own, with limits and a deadline: by a process of its own
-/// (CommandCompilation), or by a helper (HelperCompilation). Belongs to one thread.
+/// One running task, in a folder of its own, with limits and a deadline. A process of its own (CommandCompilation) or a
+/// helper (HelperCompilation) does it. Belongs to one thread.
 class Compilation {
  public:
   using Clock = std::chrono::steady_clock;
@@ -38,10 +38,10 @@ class Compilation {
   const std::filesystem::path& folder() const noexcept { return folder_; }
   /// Whether the calling thread began it: processes die with the thread that started them.
   bool is_of_this_thread() const noexcept { return thread_ == std::this_thread::get_id(); }
-  /// When the deadline passes; never while stopped.
+  /// Time at which the deadline passes; never while stopped.
   Clock::time_point end() const noexcept;
 
-  /// Whether the task has ended; at its deadline its process is killed with all it started. Never waits.
+  /// Whether the task has ended. At the deadline its process group is killed. Never waits.
   virtual bool has_ended() = 0;
   /// The result of a task that has ended; the binary's file lies in folder() and has no sha256 yet. Throws io when a
   /// file cannot be read or written.
@@ -58,9 +58,9 @@ class Compilation {
   const CompilerLimits& limits() const noexcept { return limits_; }
   const std::string& toolchain() const noexcept { return toolchain_; }
   bool is_late() const noexcept { return !is_stopped_ && elapsed() >= limits_.deadline; }
-  /// The result with this outcome, and no binary.
+  /// Returns the result with this outcome, and no binary.
   CompileResult ended_with(Outcome outcome) const;
-  /// The result with the binary, once that was examined.
+  /// Examines the binary and returns the result.
   CompileResult examined(const std::filesystem::path& file, const std::string& content, const std::string& log) const;
 
  private:
@@ -76,14 +76,14 @@ class Compilation {
   std::filesystem::path folder_;
   CompilerLimits limits_;
   Clock::time_point since_ = Clock::now();  ///< Start, or the last end of a stop.
-  Clock::duration before_{};                ///< Time that ran before `since_`.
+  Clock::duration before_{};                ///< Running time before `since_`.
   bool is_stopped_ = false;
   std::thread::id thread_ = std::this_thread::get_id();
 };
 
-/// Largest output of a compiler.
+/// Maximum size of a compiler's output.
 inline constexpr uint64_t kMaxBinaryBytes = uint64_t{256} << 20;
-/// Limits of a process that compiles, without one on its processor time.
+/// Limits of a process that compiles. Its processor time is not limited.
 ProcessLimits process_limits(const CompilerLimits& limits);
 
 }  // namespace attune

@@ -66,7 +66,7 @@ bool CompileHelper::begin(const CompileTask& task) {
   } else if (is_alive) {
     child_.reject();
   }
-  watch();  // Also one that was refused: take() says how it ended.
+  watch();  // Also after a refusal: take() then returns its end.
   return is_accepted;
 }
 
@@ -79,7 +79,7 @@ std::optional<CompileHelper::Event> CompileHelper::take() {
   return event;
 }
 
-/// An answer that was sent before the helper ended is accepted.
+/// Accepts an answer that was sent before the helper ended.
 std::optional<CompileHelper::Event> CompileHelper::look() {
   constexpr Milliseconds kGrace{20};
   if (channel_.is_sending()) channel_.write();
@@ -96,12 +96,12 @@ std::optional<CompileHelper::Event> CompileHelper::look() {
   }
   if (ended) return *ended;
   if (is_open) return std::nullopt;
-  // How it ended is more informative than the channel.
+  // The helper's exit status explains more than its closed channel.
   const WaitStatus status = child_.wait(kGrace);
   return status.end == WaitStatus::End::deadline ? Event(child_.reject()) : Event(status);
 }
 
-/// Sees a helper that ended, its answer, and space for what is unsent.
+/// Watches for the helper's end, its answer, and space for unsent data.
 void CompileHelper::watch() {
   poll_set_.watch(channel_.descriptor(), channel_.is_sending());
   poll_set_.watch(child_.descriptor());
@@ -135,7 +135,7 @@ std::unique_ptr<CompileHelper> CompileHelpers::begin(const LibraryCompiler& comp
     if (helper->begin(task)) return helper;
   }
   auto fresh = std::make_unique<CompileHelper>(compiler, program_, limits, poll_set_);
-  fresh->begin(task);  // One that is refused says so in take().
+  fresh->begin(task);  // A refusal shows in take().
   return fresh;
 }
 

@@ -16,9 +16,9 @@
 
 namespace attune {
 
-/// How helpers are started: processes that call a compiler's library.
+/// How to start helpers: processes that call a compiler's library.
 struct HelperProgram {
-  /// `attune compile-worker`, with an absolute path, to which the compiler's name is added. Empty: this process has no
+  /// `attune compile-worker`, with an absolute path; the compiler's name is appended. Empty: this process has no
   /// helpers, and compilers that are libraries are unsupported.
   std::vector<std::string> arguments;
   std::map<std::string, std::string> environment;  ///< The whole environment of a helper; TMPDIR is added.
@@ -33,19 +33,20 @@ class CompileHelper {
                 PollSet& poll_set);
 
   const LibraryCompiler& compiler() const noexcept { return compiler_; }
-  /// Starts a task. From now on the poll set is readable when take() has something to do. False: the helper has ended,
-  /// or was killed because it said something unasked since its last task; take() then returns its end. Throws internal
-  /// when the task is too long.
+  /// Starts a task. From now on the poll set is readable when take() has work. False: the helper has ended, or was
+  /// killed because it sent unsolicited data since its last task; take() then returns its end. Throws internal when the
+  /// task is too long.
   bool begin(const CompileTask& task);
-  /// How a task ended: with an answer, or with the end of the helper, which is dead then.
+  /// How a task ended: with an answer, or with the end of the helper.
   using Event = std::variant<LibraryOutput, WaitStatus>;
-  /// The end of the task, once; nullopt: it is under way. A helper that answers another task, sends what is no answer
-  /// or closes its channel is killed. Waits at most 20 ms, and only for the end of one that closed its channel.
+  /// Returns the end of the task, once; nullopt while it runs. A helper is killed if it answers another task, sends an
+  /// invalid answer or closes its channel. Waits at most 20 ms, and only for the end of a helper that closed its
+  /// channel.
   std::optional<Event> take();
   WaitStatus expire(Milliseconds deadline) { return child_.expire(deadline); }
-  /// Whether it has done its number of tasks, or half of the memory that it may have is resident.
+  /// Whether it has done `max_tasks` tasks, or half of its memory limit is resident.
   bool is_spent() const;
-  /// The last that the library wrote to standard output and error; empty: nothing.
+  /// Last text that the library wrote to standard output and error; empty: nothing.
   std::string last_output() const;
   void stop() noexcept { child_.stop(); }
   void resume() noexcept { child_.resume(); }
@@ -67,17 +68,17 @@ class CompileHelper {
   uint64_t number_ = 0;
 };
 
-/// The helpers of a pool that wait for a task. Belongs to one thread.
+/// The idle helpers of a pool. Belongs to one thread.
 class CompileHelpers {
  public:
   /// The poll set must outlive it.
   CompileHelpers(HelperProgram program, PollSet& poll_set) : program_(std::move(program)), poll_set_(poll_set) {}
 
-  /// Has a helper that waits begin a task, or a fresh one. Throws unavailable without a program, and like
+  /// Makes an idle helper begin a task, or starts a fresh one for it. Throws unavailable without a program, and like
   /// CompileHelper.
   std::unique_ptr<CompileHelper> begin(const LibraryCompiler& compiler, const CompileTask& task,
                                        const CompilerLimits& limits);
-  /// Keeps a helper that answered for another task; ends one that is spent.
+  /// Keeps a helper that answered, for another task; ends one that is spent.
   void give_back(std::unique_ptr<CompileHelper> helper);
 
  private:
@@ -86,7 +87,7 @@ class CompileHelpers {
   std::vector<std::unique_ptr<CompileHelper>> idle_;
 };
 
-/// One task of a helper. A helper that dies, hangs or says what is no answer costs this task alone: compile_failed.
+/// One task of a helper. A helper that dies, hangs or sends an invalid answer fails only this task: compile_failed.
 class HelperCompilation final : public Compilation {
  public:
   /// Throws like Compilation and CompileHelpers::begin(). `helpers` must outlive it.

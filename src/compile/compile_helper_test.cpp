@@ -146,7 +146,7 @@ TEST_F(CompileHelperTest, ATaskOfAnotherCompilerIsRefusedAndTheHelperGoesOn) {
   EXPECT_EQ(helper(), before);
 }
 
-/// A library of which this process has another version than its helper.
+/// A library whose version in this process differs from its helper's.
 class NewerLibrary final : public FaultyLibrary {
  public:
   std::string toolchain() const override { return "library-2"; }
@@ -200,10 +200,10 @@ TEST_F(CompileHelperTest, OneThatSaidSomethingUnaskedCostsNothing) {
   EXPECT_NE(helper(), before);
 }
 
-/// A helper that is a shell script, and that ends or speaks before its first task.
+/// A helper that is a shell script, and that ends or writes before its first task.
 class FreshHelper : public testing::Test {
  protected:
-  /// Waits for the file `said` or the end of the helper, then has it begin a task.
+  /// Waits for the file `said` or the end of the helper, then makes it begin a task.
   std::optional<CompileHelper::Event> refused(const std::string& script) {
     const HelperProgram program{.arguments = {"/bin/sh", "-c", script}, .environment = {{"PATH", "/usr/bin:/bin"}}};
     PollSet poll_set;

@@ -7,8 +7,8 @@
 
 namespace attune {
 
-// The payloads of frames between a pool and a helper: the task, and the output of the library.
-// Decoding throws invalid_input for anything else.
+// Payloads of frames between a pool and a helper: the task, and the output of the library. Decoding throws
+// invalid_input for any other content.
 std::string to_payload(const CompileTask& task);
 std::string to_payload(const LibraryOutput& output);
 CompileTask compile_task_from(std::string_view payload);

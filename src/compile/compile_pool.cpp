@@ -38,14 +38,14 @@ struct CompilePool::State {
   KernelCache& cache;
   PoolOptions options;
   TemporaryFolder scratch{"compile"};
-  std::deque<QueuedTask> submitted, prefetched;  ///< In both: not in the cache, and the compiler is there.
+  std::deque<QueuedTask> submitted, prefetched;  ///< Tasks in both are not in the cache, and their compiler exists.
   std::list<QueuedTask> elsewhere;               ///< Another pool compiles these.
   PollSet poll_set;
   SharedCompilations::Member share{options.shared ? options.shared
                                                   : std::make_shared<SharedCompilations>(options.jobs)};
   CompileHelpers helpers{std::move(options.helper), poll_set};
   std::list<std::unique_ptr<Compilation>> running;  ///< Each has a place.
-  std::list<std::unique_ptr<Compilation>> stopped;  ///< Until they have one again.
+  std::list<std::unique_ptr<Compilation>> stopped;  ///< Until they have a place again.
   std::map<std::string, size_t> due;                ///< Number of answers due for each recipe that was submitted.
   std::map<std::string, CompileResult> failures;    ///< In this pool.
   std::map<std::string, double> build_seconds;      ///< By recipe, for binaries that this pool made or found.
@@ -63,7 +63,7 @@ struct CompilePool::State {
     return std::any_of(running.begin(), running.end(), is_it) || std::any_of(stopped.begin(), stopped.end(), is_it) ||
            std::any_of(elsewhere.begin(), elsewhere.end(), [&](const QueuedTask& one) { return one.recipe == recipe; });
   }
-  /// Whether nothing is under way and nothing waits.
+  /// Whether no task is running or waiting.
   bool is_idle() const {
     return running.empty() && stopped.empty() && elsewhere.empty() && submitted.empty() && prefetched.empty();
   }
@@ -102,7 +102,7 @@ struct CompilePool::State {
   void sleep(Clock::time_point end);
 };
 
-/// The answer that takes no compiler: a failure in this pool or one that shares, a cached binary, or that there is no
+/// Returns the answer that needs no compiler: a failure in this pool or one that shares, a cached binary, or a missing
 /// compiler.
 std::optional<CompileResult> CompilePool::State::known(const CompileTask& task, const std::string& recipe) {
   if (const auto found = failures.find(recipe); found != failures.end()) return found->second;
@@ -180,7 +180,7 @@ bool CompilePool::State::answer_without_compiler(const QueuedTask& one) {
   }
 }
 
-/// Looks at the tasks that other pools compiled. One that a pool gave up is compiled here, before all that waits.
+/// Looks at the tasks that other pools compiled. A task that a pool gave up is compiled here, before all waiting tasks.
 void CompilePool::State::take_back_from_others() {
   for (auto one = elsewhere.begin(); one != elsewhere.end();) {
     if (share.is_elsewhere(one->recipe)) {
@@ -193,7 +193,7 @@ void CompilePool::State::take_back_from_others() {
   }
 }
 
-/// Stops what runs; its places are those of others now.
+/// Stops all running compilations, because their places now belong to other pools.
 void CompilePool::State::stop_all() {
   for (const auto& job : running) job->stop();
   stopped.splice(stopped.end(), running);
@@ -211,8 +211,7 @@ void CompilePool::State::start_waiting() {
   share.leave_line();
 }
 
-/// Lets a stopped compilation go on, or leaves its task to the pool that has begun it meanwhile. False: there is no
-/// place.
+/// Resumes a stopped compilation, or leaves its task to another pool that has begun it. False: there is no place.
 bool CompilePool::State::continues_one() {
   const auto job = stopped.begin();
   const std::string recipe = (*job)->recipe();
@@ -267,7 +266,7 @@ void CompilePool::State::start(QueuedTask next) {
     running.push_back(begun(std::move(next.task)));
   } catch (const Error& error) {
     share.end(next.recipe, nullptr);
-    // Other errors (a full disk, no more processes) are not the task's fault; they end this call, and the task is
+    // Other errors (a full disk, no more processes) are not the task's fault. They end this call, and the task is
     // dropped.
     if (error.code() != ErrorCode::unavailable && error.code() != ErrorCode::invalid_input) {
       due.erase(next.recipe);
@@ -287,7 +286,7 @@ void CompilePool::State::collect(std::list<std::unique_ptr<Compilation>>& jobs) 
     // The job leaves the list first: if finish() throws, no dead process must remain there.
     const std::unique_ptr<Compilation> ended = std::move(*job);
     job = jobs.erase(job);
-    if (&jobs == &stopped) ended->resume();  // A helper that answered before it was stopped serves other tasks.
+    if (&jobs == &stopped) ended->resume();  // A helper that answered before it was stopped is reused.
     finish(*ended);
   }
 }
@@ -310,7 +309,7 @@ void CompilePool::State::finish(Compilation& ended) {
   fs::remove_all(ended.folder(), ignored);
 }
 
-/// Puts the task of a compilation that may have died with its thread before all that waits.
+/// Queues the task of a compilation that may have died with its thread, before all waiting tasks.
 void CompilePool::State::begin_again(const Compilation& dead) {
   share.end(dead.recipe(), nullptr);
   std::error_code ignored;
@@ -336,7 +335,7 @@ Clock::time_point CompilePool::State::next_deadline() const {
   return next;
 }
 
-/// Makes the poll set readable when wait(0) has something to do; ended processes do that by themselves.
+/// Makes the poll set readable when wait(0) has work; ended processes do that by themselves.
 void CompilePool::State::set_timer() noexcept {
   const Clock::time_point next =
       std::min(next_deadline(), share.look_after_others().value_or(Clock::time_point::max()));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A pool whose compiler is not one of this build's: with limits and reports of its own, and beside other work.
+// A pool whose compiler is not of this build: with limits and reports of its own, and together with other work.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -67,7 +67,7 @@ TEST_F(CompilePoolOf, ACompilerWithALaterDeadlineKeepsThePools) {
   EXPECT_EQ(pool.compile({script("exec sleep 1000")})[0].outcome.status, Status::timed_out);
 }
 
-/// Waits for a pool and a pipe at once; returns which of them has something to do.
+/// Waits for a pool and a pipe at once; returns which is readable.
 std::string polled_first(const CompilePool& pool, int pipe, int timeout_ms = 5000) {
   std::vector<pollfd> entries = {{pipe, POLLIN, 0}, {pool.descriptor(), POLLIN, 0}};
   EXPECT_GE(::poll(entries.data(), entries.size(), timeout_ms), 0);

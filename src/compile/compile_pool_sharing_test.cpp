@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Several pools of one process that share what they compile, each as a device's thread has one.
+// Several pools of one process that share compilations, as each device's thread has one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -33,7 +33,7 @@ class CompilePoolsThatShare : public testing::Test {
     KernelCache cache;
     CompilePool pool;
   };
-  /// A pool that loses what it holds only when it is gone or paused.
+  /// A pool that loses its recipes and places only when it is gone or paused.
   std::unique_ptr<Own> own(const std::shared_ptr<SharedCompilations>& shared, const std::string& cache = "cache") {
     return std::make_unique<Own>(folder_.path() / cache, PoolOptions{.compilers = {&compiler_}, .shared = shared});
   }
@@ -58,7 +58,7 @@ class CompilePoolsThatShare : public testing::Test {
     }
     return names;
   }
-  /// All answers of a pool; fewer than it owes after ten seconds without one.
+  /// All answers of a pool. Gives up after ten seconds without one.
   static std::vector<CompileResult> answers_of(CompilePool& pool) {
     std::vector<CompileResult> all;
     while (pool.unanswered() > 0) {
@@ -68,7 +68,8 @@ class CompilePoolsThatShare : public testing::Test {
     }
     return all;
   }
-  /// Has each of several pools compile the tasks in a thread of its own; `submitted` is called once all have asked.
+  /// Makes several pools compile the tasks, each in a thread of its own. `submitted` is called once all have submitted
+  /// them.
   std::vector<std::vector<CompileResult>> compile_in_threads(
       const std::vector<std::vector<CompileTask>>& tasks, const std::shared_ptr<SharedCompilations>& shared,
       const std::function<void()>& submitted = [] {}) {

@@ -71,7 +71,7 @@ class CompilePoolTest : public testing::Test {
     return {fs::directory_iterator(temporary_), fs::directory_iterator()};
   }
   std::string marked(const std::string& name) const { return (folder_.path() / name).string(); }
-  /// Number of a process that wrote it to the marker.
+  /// Number of a process, which wrote it to the marker.
   pid_t pid_in(const std::string& name) const {
     std::optional<int64_t> pid;
     becomes_true([&] {

@@ -29,7 +29,7 @@ LibraryOutput compiled(const LibraryCompiler& compiler, const CompileTask& task)
 }  // namespace
 
 int run_compile_worker(const LibraryCompiler& compiler) {
-  // The pool ends a helper; signals that a terminal sends to the whole group are the program's to handle.
+  // The pool ends a helper. Signals that a terminal sends to the whole group are handled by the program.
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) std::signal(number, SIG_IGN);
   InheritedChannel channel(kHelperChannel);
   try {

@@ -4,7 +4,7 @@
 
 namespace attune {
 
-/// Descriptor that a helper inherits.
+/// Descriptor of the channel that a helper inherits.
 inline constexpr int kHelperChannel = 3;
 
 /// Main loop of a helper process: compiles tasks from the channel with the library, and answers each with the number of

@@ -25,7 +25,7 @@ void write_task_file(const std::filesystem::path& file, std::string_view content
 
 namespace {
 
-/// The compilers of this process; never destroyed, because a process may end while a thread asks.
+/// The compilers of this process. Never destroyed, because the process may end while a thread uses them.
 struct CompilerList {
   Mutex mutex;
   std::vector<const Compiler*> all ATTUNE_GUARDED_BY(mutex) = registered_compilers();

@@ -48,59 +48,58 @@ class Compiler {
   virtual CompileCommand command(const CompileTask& task, const std::filesystem::path& folder) const = 0;
   /// Version of the options that command() adds to a task; cached binaries of another version are not used.
   virtual uint32_t command_version() const = 0;
-  /// Limits that suit the tool: one that maps a GPU's driver needs more address space than one that does not. A helper
-  /// of a library is replaced when half of the memory is resident.
+  /// Limits that suit the tool: one that maps a GPU's driver needs more address space. A library's helper is replaced
+  /// when half of the memory is resident.
   virtual CompilerLimits limits() const = 0;
-  /// Returns the facts that the tool or its output states of the kernel, for Binary::metadata: registers, spills,
-  /// `code_bytes`. Only what is reported or read, nothing estimated. Throws invalid_input for a damaged output.
+  /// Returns the facts about the kernel that the tool or its output reports, for Binary::metadata: registers, spills,
+  /// `code_bytes`. No estimates. Throws invalid_input for a damaged output.
   virtual std::map<std::string, std::string> report(const CompilerOutput&) const { return {}; }
   /// Empty if the file's content may be an output of command(), else a description of the flaw: `not a 64-bit shared
   /// object bits`.
   virtual std::string flaw_of(std::string_view file) const = 0;
-  /// The compiler as a library, for which command() is not called; null: it is a command.
+  /// The compiler as a library, whose command() is not called; null: it is a command.
   virtual const LibraryCompiler* library() const { return nullptr; }
 };
 
-/// The output of a compiler that is a library for a task.
+/// Output of a library compiler for a task.
 struct LibraryOutput {
   bool is_compiled = false;
-  std::string binary;  ///< If it is compiled.
+  std::string binary;  ///< Set if it is compiled.
   std::string log;     ///< The library's log: `kernel.cu(3): error: …`.
-  /// LibraryCompiler::toolchain() in the helper, which is the helper's to fill in; empty for a task that it refused.
+  /// LibraryCompiler::toolchain() in the helper, which sets it; empty for a task that it refused.
   std::string toolchain{};
   bool operator==(const LibraryOutput&) const = default;
 };
 
-/// A compiler that is a library (nvrtc). Its code runs in helper processes alone (`attune compile-worker NAME`), each
-/// of which does one task after another: there it may crash, hang or leak (docs/adr/0018). The other functions are
-/// those of any compiler, and are called in this process.
+/// A compiler that is a library (nvrtc). Its code runs only in helper processes (`attune compile-worker NAME`), which
+/// do one task after another. There it may crash, hang or leak (docs/adr/0018). The functions of Compiler are called in
+/// this process.
 class LibraryCompiler : public Compiler {
  public:
   const LibraryCompiler* library() const final { return this; }
   CompileCommand command(const CompileTask&, const std::filesystem::path&) const final;
-  /// Compiles a task, in a helper; on the same thread for all tasks of that. An exception counts as the log of a task
+  /// Compiles a task, in a helper, which uses the same thread for all its tasks. An exception becomes the log of a task
   /// that is not compiled.
   virtual LibraryOutput compile(const CompileTask& task) const = 0;
 };
 
-/// Writes a file of a task into its folder, without a sync: nobody else reads it. Throws io.
+/// Writes a file of a task into its folder. Does not sync, because only the compiler reads it. Throws io.
 void write_task_file(const std::filesystem::path& file, std::string_view content);
 
-/// The compilers of this build, each a sub-folder of src/compile, then those that were registered. Fixed at the first
-/// call.
+/// The compilers of this build, each a sub-folder of src/compile, then the registered ones. Fixed at the first call.
 std::span<const Compiler* const> compilers();
-/// Adds a compiler to those of this process, for its life. Call it before anything asks for compilers. Throws
-/// invalid_input for a name that a compiler has, and when it comes too late. Thread-safe.
+/// Adds a compiler to this process, for its life. Call it before the first compilers(). Throws invalid_input for a name
+/// that another compiler has, and when called too late. Thread-safe.
 void register_compiler(const Compiler& compiler);
-/// Takes a registered compiler back, unless somebody has asked for compilers() meanwhile. Thread-safe.
+/// Removes a registered compiler, unless compilers() has been called since. Thread-safe.
 void withdraw_compiler(const Compiler& compiler) noexcept;
 /// Sets a function that registers compilers from outside this build. The first compilers() calls it once, before the
-/// list is fixed; the function must not ask for compilers.
+/// list is fixed; the function must not call compilers().
 void set_compiler_loader(void (*load)()) noexcept;
 /// Null for an unknown name.
 const Compiler* find_compiler(std::string_view name);
-/// The toolchain of a compiler on this machine. Empty where it is not there: a kernel that another machine compiled may
-/// be.
+/// The toolchain of a compiler on this machine. Empty where the compiler is missing; a kernel from another machine may
+/// still be present.
 std::string toolchain_if_any(std::string_view compiler);
 
 }  // namespace attune

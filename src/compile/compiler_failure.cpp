@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kLines = 3;
 constexpr size_t kCharacters = 400;
 
-/// Phrases of a log that show a failure other than a faulty source, and how it is reported.
+/// Phrases of a log that show a failure other than a faulty source, and its report.
 struct Reason {
   std::span<const std::string_view> phrases;
   Status status;
@@ -50,7 +50,7 @@ bool has_source_error(std::string_view log) {
 }
 
 const Reason& reason_in(std::string_view log) {
-  // A faulty source may contain any of the phrases, in a text or a comment that the compiler quotes.
+  // A faulty source may contain any of the phrases, in a string or a comment that the compiler quotes.
   if (has_source_error(log)) return kRefused;
   for (const Reason& reason : kReasons) {
     if (find_any(log, reason.phrases) != std::string_view::npos) return reason;
@@ -74,7 +74,7 @@ std::string first_lines(std::string_view log, const Reason& reason) {
 
 Outcome compiler_failure(const WaitStatus& status, std::string_view log, std::string_view toolchain) {
   const bool is_lost = status.end == WaitStatus::End::lost;
-  // A lost process that failed has logged why; without a log, the caller examines the output that it left.
+  // A lost process that failed has logged the reason. Without a log, the caller examines its output.
   if (is_lost && trim(log).empty()) return {};
   if ((status.end != WaitStatus::End::exited && !is_lost) || status.ok()) return outcome_of(status, toolchain);
   const Reason& reason = reason_in(log);

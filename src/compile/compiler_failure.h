@@ -8,10 +8,11 @@ namespace attune {
 
 /// The outcome of a failed compiler, from its status and output; ok for exit status 0. Drivers such as gcc run the
 /// compiler proper as a child and exit with 1 or 4 when that dies, so the output decides:
-///   "No space left on device" → compile_failed, reported as a full disk
-///   "out of memory" and the like → out_of_memory      "internal compiler error" → crashed
-///   any other exit status → compile_failed, reported as a rejected source
-/// The detail has the first lines from the one that names the reason on, at most 400 characters.
+///   "No space left on device": compile_failed, reported as a full disk.
+///   "out of memory" and similar phrases: out_of_memory.
+///   "internal compiler error": crashed.
+///   Any other exit status: compile_failed, reported as a rejected source.
+/// The detail has at most 400 characters, from the first line that names the reason on.
 Outcome compiler_failure(const WaitStatus& status, std::string_view log, std::string_view toolchain);
 
 }  // namespace attune

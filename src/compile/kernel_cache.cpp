@@ -51,7 +51,7 @@ class StagingFolder {
   StagingFolder(const StagingFolder&) = delete;
   StagingFolder& operator=(const StagingFolder&) = delete;
   const fs::path& path() const noexcept { return path_; }
-  /// Returns false when the target already exists, or a folder on its path was removed meanwhile.
+  /// Returns false when the target already exists, or a folder on its path was just removed.
   bool become(const fs::path& target) {
     if (::rename(path_.c_str(), target.c_str()) == 0) {
       path_.clear();
@@ -182,8 +182,8 @@ struct EvictionResult {
   bool is_stuck = false;  ///< Entries that could not be evicted exceed the limit.
 };
 
-/// Removes entries that were used longest ago and that nobody leases until nine tenths of the limit are left: the rest
-/// avoids a scan of a full cache at every addition.
+/// Evicts the least recently used entries without a lease until nine tenths of the limit remain. The margin avoids a
+/// scan of a full cache at every addition.
 EvictionResult evict(const fs::path& root, std::vector<StoredEntry> all, const fs::path& added, uint64_t max_bytes) {
   uint64_t total = total_bytes(all), added_bytes = 0;
   const CacheLock lock(root, CacheLock::Use::eviction);
@@ -211,7 +211,8 @@ KernelCache::KernelCache(std::vector<fs::path> folders, uint64_t max_bytes, Leas
 
 KernelCache::~KernelCache() = default;
 
-/// Leases an entry of the first folder if this object holds leases; the entry is to be looked at under the lock.
+/// Leases an entry of the first folder if this object holds leases. The caller must check the entry under the returned
+/// lock.
 std::unique_ptr<CacheLock> KernelCache::leased(const cache_entry::Place& place) const {
   const bool is_possible = lease_ != nullptr && cache_entry::is_name(place.arch) &&
                            cache_entry::is_name(place.recipe) && cache_entry::is_name(place.toolchain) &&
@@ -265,7 +266,7 @@ Binary KernelCache::add(Binary binary) {
     const bool is_ours = staging.become(entry);
     cache_entry::Entry there = cache_entry::read(root, binary.arch, binary.recipe, binary.toolchain);
     if (there.is_right() && (is_ours || cache_entry::is_intact(there.binary))) {
-      lock.reset();  // An eviction takes it alone.
+      lock.reset();  // Eviction needs the lock exclusively.
       if (is_ours) keep_size(there.binary.file);
       return std::move(there.binary);
     }

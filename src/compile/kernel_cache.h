@@ -17,16 +17,15 @@ class CacheLock;
 
 /// Compiled kernels on disk, `<folder>/<arch>/<recipe>/<toolchain>` (docs/formats/kernel_cache.md). Safe for concurrent
 /// processes: a binary appears complete, by rename, or not at all. Folders are 0700 and files 0600; a folder or file
-/// that another user (except root) owns or could have written is not used. One object may be used by one thread at a
-/// time.
+/// that another user (except root) owns or could have written is not used. Only one thread may use an object at a time.
 class KernelCache {
  public:
-  /// Whether what the object found or added in the first folder stays there for its life (CacheLease), for a run that
-  /// loads it later; `none`: it may be evicted at once.
+  /// Whether binaries that the object found or added in the first folder stay there for its life (CacheLease), for a
+  /// run that loads them later. `none`: they may be evicted at once.
   enum class Lease : uint8_t { none, held };
 
   /// The first folder is writable, and created when first needed; the others are read-only. When the first exceeds
-  /// `max_bytes`, the least recently used binaries that no living process leases are removed. Cheap: nothing is read.
+  /// `max_bytes`, the least recently used binaries without a lease are evicted. Cheap: reads nothing.
   KernelCache(std::vector<std::filesystem::path> folders, uint64_t max_bytes, Lease lease = Lease::none);
   ~KernelCache();
 
@@ -55,7 +54,7 @@ class KernelCache {
   std::unique_ptr<CacheLease> lease_;     ///< Null without one.
   std::optional<uint64_t> stored_bytes_;  ///< Size at the last scan, plus additions of this object since.
   uint32_t num_added_ = 0;                ///< Additions since the last scan.
-  bool is_stuck_ = false;                 ///< The last scan could not keep the limit; the next is no sooner than usual.
+  bool is_stuck_ = false;  ///< The last scan could not keep the limit; the next one waits as long as usual.
 };
 
 }  // namespace attune

@@ -29,7 +29,7 @@ constexpr uint64_t kLarge = 1 << 30;
 
 class KernelCacheTest : public testing::Test {
  protected:
-  /// A binary in the state in which a compiler leaves it.
+  /// A binary as a compiler leaves it.
   Binary compiled(const std::string& recipe, const std::string& content, const std::string& toolchain = "gcc-12.2.0") {
     const fs::path file = folder_.path() / ("out" + std::to_string(num_files_++));
     std::ofstream(file, std::ios::binary) << content;
@@ -191,7 +191,7 @@ TEST_F(KernelCacheTest, WhatWasJustAddedStaysHoweverLargeItIs) {
   EXPECT_THAT(cache.list(), ElementsAre(added));
 }
 
-/// Fills a cache whose limit is three entries with five; returns the recipes that are left.
+/// Fills a cache whose limit is three entries with five; returns the remaining recipes.
 std::vector<std::string> left_of_five(const fs::path& root, const std::function<Binary(const std::string&)>& make) {
   KernelCache cache({root}, 35'000);
   for (const char* recipe : {"r1", "r2", "r3", "r4", "r5"}) cache.add(make(recipe));

@@ -47,7 +47,8 @@ void SharedCompilations::leave(Part& part) noexcept {
 bool SharedCompilations::attend(Part& part) noexcept {
   const Lock lock(mutex_);
   uint64_t count = 0;
-  [[maybe_unused]] const auto ignored = ::read(part.event.number(), &count, sizeof count);  // Empty: nobody woke it.
+  [[maybe_unused]] const auto ignored =
+      ::read(part.event.number(), &count, sizeof count);  // Empty if the pool was not woken.
   part.called = Clock::now();
   part.asked.reset();
   part.waits = false;

@@ -5,7 +5,7 @@
 
 namespace attune {
 
-/// An area of a device's memory. `data` is an address of that memory: only the device and its kernels reach it.
+/// An area of a device's memory. `data` is an address of that memory, which only the device and its kernels can reach.
 struct Buffer {
   void* data = nullptr;
   uint64_t bytes = 0;
@@ -15,13 +15,13 @@ struct Buffer {
 };
 
 /// A value of 1, 2, 4 or 8 bytes that is repeated over an area. It follows the addresses: the byte at address p is byte
-/// p mod `bytes` of the value, wherever the area begins.
+/// p mod `bytes` of the value, for any start of the area.
 struct Pattern {
   uint64_t value = 0;
   uint32_t bytes = 1;
 };
 
-/// An area with the pattern that it gets or is compared with.
+/// An area with the pattern to fill it with or to compare it with.
 struct PatternArea {
   Buffer area;
   Pattern pattern;
@@ -30,7 +30,7 @@ struct PatternArea {
 /// The result of comparing an area with a pattern.
 struct PatternScan {
   std::optional<uint64_t> first_other;  ///< First byte that differs from the pattern; nothing if none does.
-  uint64_t num_equal = 0;               ///< Whole elements that equal it.
+  uint64_t num_equal = 0;               ///< Number of whole elements that equal it.
   uint64_t first_equal = 0;             ///< Index of the first of them.
 };
 

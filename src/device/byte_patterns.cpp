@@ -8,7 +8,7 @@
 namespace attune {
 namespace {
 
-/// The bytes of a pattern from an address on.
+/// The bytes of a pattern, starting at an address.
 struct TurnedPattern {
   std::array<std::byte, 8> bytes;
   size_t size;
@@ -30,7 +30,7 @@ void fill_pattern(std::span<std::byte> area, Pattern pattern) noexcept {
   const TurnedPattern turned(area.data(), pattern);
   size_t filled = std::min(turned.size, area.size());
   std::copy_n(turned.bytes.begin(), filled, area.begin());
-  // Twice as much each time.
+  // Copies twice as much each time.
   while (filled < area.size()) {
     const size_t more = std::min(filled, area.size() - filled);
     std::memcpy(area.data() + filled, area.data(), more);
@@ -41,7 +41,7 @@ void fill_pattern(std::span<std::byte> area, Pattern pattern) noexcept {
 PatternScan scan_pattern(std::span<const std::byte> area, Pattern pattern) noexcept {
   const TurnedPattern turned(area.data(), pattern);
   PatternScan found;
-  // Most areas are guard bands that nothing has changed: there each element equals the one before it.
+  // Most areas are unchanged guard bands: there each element equals the one before it.
   const bool is_one_pattern = area.size() >= turned.size && turned.equals(area.first(turned.size)) &&
                               std::memcmp(area.data(), area.data() + turned.size, area.size() - turned.size) == 0;
   if (is_one_pattern) {

@@ -5,11 +5,11 @@
 
 namespace attune {
 
-/// What a device's driver says of its clock at the moment.
+/// Current clock limits of a device, from its driver.
 struct ClockState {
-  double highest_ghz = 0;            ///< What Device::relative_clock() is relative to; 0: unknown.
-  std::vector<std::string> held_by;  ///< What keeps the clock below the highest: `power limit`; empty: nothing.
-  std::string unknown;               ///< Why held_by is not known; empty if it is.
+  double highest_ghz = 0;            ///< The clock at which Device::relative_clock() is 1; 0: unknown.
+  std::vector<std::string> held_by;  ///< Limits that keep the clock below the highest: `power limit`; empty: none.
+  std::string unknown;               ///< Why held_by is unknown; empty if it is known.
 };
 
 }  // namespace attune

@@ -32,7 +32,7 @@ UnboundThread::UnboundThread(size_t num_wanted) noexcept {
     cores.erase(std::ranges::unique(cores).begin(), cores.end());
     if (allowed_cores().size() < std::min(cores.size(), num_wanted)) binding_.emplace(cores);
   } catch (const std::exception&) {
-    // The teams may share a core, and compute all the same.
+    // The teams may share a core, but they still compute.
   }
 }
 
@@ -41,7 +41,7 @@ CoreBinding::~CoreBinding() {
   try {
     bind_to_cores(before_);
   } catch (const Error&) {
-    // The old cores were valid a moment ago: the machine has lost some since.
+    // The old cores were valid before: the machine has just lost some.
   }
 }
 

@@ -7,7 +7,7 @@
 
 namespace attune {
 
-/// Binds the calling thread, and the processes it starts, to some cores for the life of the object; does nothing for an
+/// Binds the calling thread, and the processes it starts, to some cores for the life of the object. Does nothing for an
 /// empty list.
 class CoreBinding {
  public:
@@ -21,13 +21,14 @@ class CoreBinding {
 };
 
 /// Lets the calling thread use all cores of the process for the life of the object: process_cores() and those of the
-/// main thread. For loading a library and for starting a team: an OpenMP runtime computes its places from the mask of
-/// the thread that loads it, and a new thread inherits the mask of the thread that starts it. Where the application or
-/// another runtime has bound that thread to one core, the whole team would share the core. Does nothing where the
-/// system refuses it. Takes about 30 µs.
+/// main thread. For loading a library and for starting a team. An OpenMP runtime computes its places from the mask of
+/// the thread that loads it, and a new thread inherits the mask of the thread that starts it. If the application or
+/// another runtime has bound that thread to one core, the whole team would share the core. Does nothing if the system
+/// refuses. Takes about 30 µs.
 class UnboundThread {
  public:
-  /// Does nothing on a thread that may use `num_wanted` cores, such as those of a NUMA node for a team of their number.
+  /// Does nothing on a thread that may use `num_wanted` cores, such as the cores of a NUMA node for a team of that
+  /// size.
   explicit UnboundThread(size_t num_wanted = std::numeric_limits<size_t>::max()) noexcept;
 
  private:

@@ -18,16 +18,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Where a core lies, outermost first: cores with more numbers in common are closer.
+/// Position of a core, outermost first: cores with more numbers in common are closer.
 using Place = std::array<int64_t, 6>;
 
-/// A number of sysfs; -1 where the kernel does not tell it.
+/// A number of sysfs; -1 if the kernel does not report it.
 int64_t number_in(const fs::path& file) {
   const auto text = read_file_if_any(file);
   return text ? parse_int(trim(*text)).value_or(-1) : -1;
 }
 
-/// The NUMA node of a core, which is the name of a link in its folder: `node1`.
+/// The NUMA node of a core: the name of a link in its folder, `node1`.
 int64_t node_of(const fs::path& folder) {
   constexpr std::string_view kPrefix = "node";
   std::error_code unreadable;
@@ -65,7 +65,7 @@ std::vector<std::vector<int>> partition_cores(std::vector<int> cores, size_t num
   std::vector<std::vector<int>> parts;
   const size_t size = cores.size() / num_parts;
   for (size_t i = 0; i < num_parts; ++i) {
-    // What is left over lies between the parts, so that fewer of them lie in two packages.
+    // Remaining cores lie between the parts, so that fewer parts lie in two packages.
     const size_t begin = (i * cores.size() + num_parts - 1) / num_parts;
     const auto first = cores.begin() + static_cast<std::ptrdiff_t>(begin);
     std::ranges::sort(parts.emplace_back(first, first + static_cast<std::ptrdiff_t>(size)));

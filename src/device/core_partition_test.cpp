@@ -34,7 +34,7 @@ TEST(PartitionCores, GivesPartsOfEqualSizeThatShareNoCore) {
   EXPECT_THROW(partition_cores(0), Error);
 }
 
-/// A machine in sysfs: two packages, whose numbers of cores alternate and of which each core has two processors.
+/// A machine in sysfs: two packages, whose core numbers alternate. Each core has two processors.
 void write_topology(const TestFolder& folder) {
   for (int core = 0; core < 16; ++core) {
     const std::string place = fmt::format("sys/devices/system/cpu/cpu{}/", core);

@@ -15,7 +15,7 @@ int rank(const ListedDevice& device) {
   return device.info.id == kHost ? 1 : 2;
 }
 
-/// Returns the ids of the preferred device and of those that are equal to it; empty for no devices.
+/// Returns the ids of the preferred device and of its equals; empty without devices.
 std::string equal_ids(std::vector<ListedDevice> devices) {
   std::ranges::stable_sort(devices, {}, rank);
   std::vector<std::string> ids;

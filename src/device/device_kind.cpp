@@ -20,7 +20,7 @@ struct KindList {
   bool is_fixed ATTUNE_GUARDED_BY(mutex) = false;
 
   static KindList& get() {
-    static KindList& list = *new KindList;  // Never destroyed: the process may be ending while a thread asks.
+    static KindList& list = *new KindList;  // Never destroyed: the process may end while a thread uses it.
     return list;
   }
 };
@@ -31,7 +31,7 @@ std::span<const DeviceKind> fix_kinds() {
   if (const auto load = device_loader.load()) load();
   KindList& list = KindList::get();
   const Lock lock(list.mutex);
-  // Who asks one kind after another opens no driver while another kind has the answer.
+  // Hosts first: a search through the kinds then opens no driver if another kind has the answer.
   std::ranges::stable_partition(list.kinds, [](const DeviceKind& kind) { return !kind.precedes_host; });
   list.is_fixed = true;  // Callers keep references.
   return list.kinds;

@@ -10,22 +10,22 @@
 
 namespace attune {
 
-/// What DeviceMemory::inspect() found.
+/// Result of DeviceMemory::inspect().
 struct Inspection {
-  std::vector<PatternScan> scans;  ///< Of each area that was compared with a pattern.
-  std::vector<Hash128> hashes;     ///< Of each area that was hashed.
+  std::vector<PatternScan> scans;  ///< One per compared area.
+  std::vector<Hash128> hashes;     ///< One per hashed area.
 };
 
 /// Whether an area was made writable or read-only. none: memory of this kind has no protection.
 enum class Protection : uint8_t { done, failed, none };
 
-/// The memory of a device. Everything that is written, compared or hashed there is done through it, so its users need
-/// no address that the processor can read. All calls return when they are done; what was enqueued on streams before has
-/// then ended. Thread-safe. Functions throw device.
+/// The memory of a device. All writes, comparisons and hashes go through it, so its users need no address that the
+/// processor can read. All calls return when they are done, and wait for work enqueued on streams before. Thread-safe.
+/// Functions throw device.
 class DeviceMemory {
  public:
   virtual ~DeviceMemory() = default;
-  /// Allocates uninitialised memory. Throws device when there is not enough, with what to do.
+  /// Allocates uninitialised memory. Throws device, with a remedy, when there is not enough.
   virtual Buffer allocate(uint64_t bytes, uint32_t alignment) = 0;
   virtual void release(Buffer buffer) noexcept = 0;
   virtual void upload(void* to, std::span<const std::byte> from) = 0;
@@ -33,15 +33,15 @@ class DeviceMemory {
   /// Copies within the device. The areas do not overlap.
   virtual void copy(void* to, const void* from, uint64_t bytes) = 0;
   /// The next two take many areas, because a device waits once for all of them: some 20 µs, and the time to read or
-  /// write the bytes. The areas that are filled do not overlap.
+  /// write the bytes. Filled areas must not overlap.
   virtual void fill_all(std::span<const PatternArea> areas) = 0;
-  /// Compares some areas with patterns and hashes others. Equal bytes have equal hashes on every device of a kind.
-  /// Where the processor reads the memory it is hash128().
+  /// Compares some areas with patterns and hashes others. Equal bytes have equal hashes on every device of a kind. If
+  /// the processor can read the memory, the hash is hash128().
   virtual Inspection inspect(std::span<const PatternArea> compared, std::span<const Buffer> hashed) = 0;
-  /// Makes whole pages writable (as they are at first) or not. While they are not, a write ends the process or the
-  /// launch. Takes about 2 µs, and 10 ns for each touched page.
+  /// Makes whole pages writable (the initial state) or not. A write to pages that are not writable ends the process or
+  /// the launch. Takes about 2 µs, and 10 ns for each touched page.
   virtual Protection set_writable(Buffer pages, bool writable) noexcept = 0;
-  /// Returns where the processor finds an address of this memory; null if it cannot read it.
+  /// Returns the processor's address for an address of this memory; null if the processor cannot read it.
   virtual std::byte* host_address(void* address) noexcept = 0;
 
   void fill(Buffer area, Pattern pattern) {

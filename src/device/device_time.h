@@ -9,23 +9,23 @@
 
 namespace attune {
 
-/// What the time of a device's owner thread goes to, and how long the device was busy meanwhile. A change of the
-/// activity reads a clock, which takes about 25 ns. Used by the owner thread, but add_busy_us(), which any may call.
+/// Time of a device's owner thread by activity, and the device's busy time in each. A change of the activity reads a
+/// clock, which takes about 25 ns. Used by the owner thread, except add_busy_us(), which any thread may call.
 class DeviceTime {
  public:
-  /// Replaces the clock, which gives seconds, for tests with virtual time.
+  /// Replaces the clock, which returns seconds, for tests with virtual time.
   void set_clock(std::function<double()> now_s) {
     now_s_ = std::move(now_s);
     begin();
   }
-  /// Forgets what was counted, and counts from now on; the thread waits.
+  /// Clears the counts and starts again, with the activity `wait`.
   void begin() {
     use_ = {};
     began_s_ = now_s_();
     began_busy_us_ = busy_us_;
     activity_ = Activity::wait;
   }
-  /// Returns what was counted since begin().
+  /// Returns the counts since begin().
   const TimeUse& use() {
     count();
     return use_;
@@ -60,7 +60,7 @@ class DeviceTime {
   Activity activity_ = Activity::wait;
 };
 
-/// The activity of a device's owner thread while this lives, in place of the one before.
+/// During its life the owner thread of a device has this activity; then it has the previous one again.
 class ActivityScope {
  public:
   ActivityScope(DeviceTime& time, Activity activity) : time_(time), before_(time.change_to(activity)) {}

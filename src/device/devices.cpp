@@ -15,7 +15,7 @@ namespace attune {
 
 namespace {
 
-/// The devices of a kind, or why it has none.
+/// The devices of a kind, or the reason why it has none.
 struct Listing {
   std::vector<DeviceInfo> devices;
   std::string why_none;
@@ -44,7 +44,7 @@ Listing listing_of(const DeviceKind& kind) {
   fail(ErrorCode::invalid_input, "unknown device, this machine has no '{}'; choose one of {}", id, join(known, ", "));
 }
 
-/// Asks the id's own kind alone: to list a GPU takes its driver.
+/// Asks only the id's own kind: listing GPUs opens their driver.
 std::optional<DeviceInfo> find_listed(std::string_view id) {
   const DeviceKind* const kind = find_device_kind(id);
   if (kind == nullptr) return std::nullopt;
@@ -139,7 +139,7 @@ int64_t thread_limit(const DeviceChoice& device) {
 
 namespace {
 
-/// The flags with which a command runs on the device of a key; nothing if none of the devices has it.
+/// The flags with which a command runs on the device of a key; nothing if no device has it.
 std::optional<std::string> flags_of(std::span<const DeviceInfo> devices, const std::string& key) {
   const auto found =
       std::find_if(devices.begin(), devices.end(), [&](const DeviceInfo& device) { return device.key() == key; });

@@ -10,11 +10,11 @@
 namespace attune {
 
 /// The bytes of an area of a device's memory on the host: the area itself if the processor can read it, else a copy.
-/// The copy begins at a page. Valid as long as the area.
+/// The copy begins at a page boundary. Valid as long as the area.
 class HostBytes {
  public:
   enum class Contents : uint8_t { read, unset };
-  /// `unset`: the bytes are about to be written, so a copy is not filled. Throws device.
+  /// `unset`: the caller overwrites the bytes, so a copy is not filled. Throws device.
   HostBytes(DeviceMemory& memory, Buffer area, Contents contents = Contents::read);
   HostBytes(HostBytes&&) noexcept = default;
   HostBytes& operator=(HostBytes&&) noexcept = default;

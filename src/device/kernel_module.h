@@ -6,12 +6,12 @@
 
 namespace attune {
 
-/// Kernels that are loaded on a device, which outlives them. Used by the device's thread. Functions throw device.
+/// Kernels that are loaded on a device, which must outlive them. Used by the device's thread. Functions throw device.
 class KernelModule {
  public:
   virtual ~KernelModule() = default;
-  /// Runs a kernel after all that was enqueued on streams before, and returns when it is done. `arguments`: the address
-  /// of each argument's value.
+  /// Runs a kernel after all work enqueued on streams before, and returns when it is done. `arguments`: the address of
+  /// each argument's value.
   virtual void run(const char* kernel, const LaunchGrid& grid, std::span<void* const> arguments) = 0;
 };
 

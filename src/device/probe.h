@@ -4,8 +4,7 @@
 
 namespace attune {
 
-/// Checks that a device works: what is written to its memory can be read there again. Throws device if not. About 10 µs
-/// on a host.
+/// Checks that a device works: its memory returns the data written to it. Throws device if not. About 10 µs on a host.
 void probe(Device& device);
 
 }  // namespace attune

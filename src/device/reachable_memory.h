@@ -4,7 +4,7 @@
 
 namespace attune {
 
-/// Memory of a device that lies in this process: its kind says where the processor finds an address.
+/// Memory of a device that lies in this process. A subclass returns the processor's address for an address of it.
 class ReachableMemory : public DeviceMemory {
  public:
   void upload(void* to, std::span<const std::byte> from) final;

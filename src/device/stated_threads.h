@@ -5,14 +5,14 @@
 
 namespace attune {
 
-/// The limit that the environment sets on the threads with which this process runs kernels on its host: the least of
-/// ATTUNE_THREADS, OMP_NUM_THREADS, of whose list only the first number counts, and OMP_THREAD_LIMIT.
+/// The environment's limit on the threads with which this process runs kernels on its host. It is the least of
+/// ATTUNE_THREADS, OMP_THREAD_LIMIT and the first number of OMP_NUM_THREADS.
 struct StatedThreads {
   int64_t threads = 0;  ///< 0: no variable sets a limit.
   std::string error;    ///< A sentence about an invalid ATTUNE_THREADS, which is ignored; OpenMP reports its own.
 };
 
-/// Reads the environment; no thread may change it meanwhile. Cheap.
+/// Reads the environment; no other thread may change it during the call. Cheap.
 StatedThreads stated_threads();
 
 }  // namespace attune

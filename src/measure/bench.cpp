@@ -139,7 +139,7 @@ Finding Bench::verify(const EntrantPlan& entrant, bool twice, Milliseconds limit
   const RunLaunch run = [&](const Launch& launch) {
     Launch bound = launch;
     bound.stream = stream_->native();
-    // A library loads a kernel when it is launched first, which takes longer than the launch and is no verification.
+    // The first launch loads the kernel, which takes longer than the launch and is not verification.
     const ActivityScope running(device_.time(), std::exchange(has_run, true) ? Activity::verify : Activity::load);
     announce(entrant.slot, limit);
     const auto start = Clock::now();
@@ -154,7 +154,7 @@ Finding Bench::verify(const EntrantPlan& entrant, bool twice, Milliseconds limit
 
 Finding Bench::verify_repeats(const EntrantPlan& entrant, const std::string& expected, Milliseconds limit,
                               AdmitAnswer& answer) {
-  // Copies of the operands have equal values at different addresses, on which no result may depend either.
+  // Copies of the operands have equal values at different addresses. A result must not depend on these.
   const uint32_t num_copies = std::min<uint32_t>(rotation_->size().copies, 2);
   const HashOfLaunch launch = [&](uint32_t index) {
     const uint32_t copy = index % num_copies;
@@ -178,7 +178,7 @@ Finding Bench::verify_repeats(const EntrantPlan& entrant, const std::string& exp
   return {Status::wrong_result, repeated.fault + " although its plan states that it is deterministic", {}};
 }
 
-/// Waits for what is launched, and counts its time as the device's.
+/// Waits for the launches, and counts their time as the device's.
 void Bench::run_to_end(const std::function<void()>& launches) {
   stream_->record(kBusyFrom);
   launches();
@@ -199,7 +199,7 @@ Finding Bench::verify_rows(const EntrantPlan& entrant, std::span<const OtherRows
   launch_on(*entrant.plan, at_m, workspace_.data());
   ++launches;
   for (const OtherRows& other : others) {
-    // The time of a launch grows with its rows at most.
+    // The time of a launch grows at most in proportion to its rows.
     const int64_t share = other.m / std::max<int64_t>(1, specs_.back().shape.front()) + 1;
     announce(entrant.slot, limit * share);
     const auto start = Clock::now();
@@ -284,13 +284,13 @@ void Bench::run_untimed(const EntrantPlan& entrant) {
   run_to_end([&] { enqueue_untimed(entrant); });
 }
 
-/// Captures the drawn launches, in place of those of the entrant's last turn. False: they cannot be captured.
+/// Captures the drawn launches, replacing the graph of the entrant's last turn. False: they cannot be captured.
 bool Bench::capture(EntrantPlan& entrant) {
   entrant.graph = capture_launches(*stream_, *entrant.plan, launches_, std::move(entrant.graph));
   return entrant.graph != nullptr;
 }
 
-/// Runs the captured launches right behind untimed ones: a device that comes from rest takes up to 40 µs longer
+/// Runs the captured launches right behind untimed ones: after a rest, a device takes up to 40 µs longer
 /// (docs/performance/gpu_samples.md, Start of a sample).
 double Bench::time_captured(EntrantPlan& entrant) {
   clear_prefix(*entrant.plan);
@@ -354,9 +354,9 @@ Bench::Sampling Bench::take(const Turn& turn) {
     draw(entrant, launches, launches_);
     announce(turn.slot, turn.limit);
     start = Clock::now();
-    // Each turn is captured anew, so that the copies have a fresh order: see docs/measurement.md.
+    // Each turn has its own capture, so that the copies have a new order: see docs/measurement.md.
     if (by_graph && !capture(entrant)) {
-      run_untimed(entrant);  // An error of the plan itself says more.
+      run_untimed(entrant);  // An error of the plan itself explains more.
       fail(ErrorCode::device, "its launches were captured when it was admitted, and cannot be captured any more");
     }
     settle(device_, entrant.pool, false);

@@ -43,12 +43,12 @@ class Bench {
     std::string pool;
     std::shared_ptr<PackedWeights> weights;  ///< Null: plain weights.
     Slot slot = 0;                           ///< Announced before each launch.
-    std::unique_ptr<Graph> graph{};          ///< Graph of its last turn that was timed by one; null: none was.
+    std::unique_ptr<Graph> graph{};          ///< Graph of its last turn by graph; null: no such turn yet.
   };
   struct Sampling {
     Sample sample;
     uint64_t launches = 0;
-    uint32_t dropped = 0;  ///< Number of times the clock was low and the device rested.
+    uint32_t dropped = 0;  ///< Number of rests because the clock was low.
   };
   struct FirstRun {
     double us = 0;
@@ -65,19 +65,20 @@ class Bench {
   Bench& operator=(const Bench&) = delete;
 
   /// Reason why a time cannot be right; empty if it is plausible. If a time lies below the floor, the bandwidth is
-  /// measured again first, because a bandwidth measured beside a busy neighbour would make a fast kernel implausible.
+  /// measured again first: one measured next to a busy neighbour would make a fast kernel implausible.
   std::string why_implausible(double us);
   const RotationSize& rotation() const noexcept { return rotation_->size(); }
   /// The bandwidth that was measured for the size of the rotation.
   double bandwidth_gbs() const { return device_.bandwidth_gbs(rotation_->size().bytes(), Reading::remembered); }
-  /// Adds the operands that others are verified and timed with and that candidates could write to, and references.
+  /// Adds the references and the operands that all candidates share and could write to.
   void list(std::vector<HashedArea>& areas) const;
 
-  /// Computes the references if they are missing. Counts neither as a candidate's time nor as its fault.
+  /// Computes the references if they are missing. The time is charged to no candidate, and a failure is no candidate's
+  /// fault.
   void prepare_references();
-  /// Returns the weights in a layout: those of another entrant, or newly packed ones (outside any timing). They are
-  /// freed with their last entrant. `verify`: also prepares what verify() needs. Throws Error{device} without memory,
-  /// and what packing throws.
+  /// Returns the weights in a layout. Entrants share them; they are packed for the first (outside any timing) and freed
+  /// with the last. `verify`: also prepares the copies for verify(). Throws Error{device} without memory, and any
+  /// exception of the packing.
   std::shared_ptr<PackedWeights> weights(const WeightPacking& packing, bool verify);
   /// See Verification. Throws Error{timeout} after a run that took longer than `limit` (0: none).
   Finding verify(const EntrantPlan& entrant, bool twice, Milliseconds limit, uint64_t& launches);
@@ -90,11 +91,11 @@ class Bench {
   /// the weights (see RowAxis). Throws like verify(). Requires: reserve().
   Finding verify_rows(const EntrantPlan& entrant, std::span<const OtherRows> others, Milliseconds limit,
                       uint64_t& launches);
-  /// Verifies plans again in the buffers in which they were timed: in the order of the turns, each right after another
-  /// one's call, on a poisoned output and on other values of all operands at the same addresses. A turn of n launches
-  /// is one such call, and n - 1 more in a row that must give the same result. Stops at the first plan that fails and
-  /// returns it. `evaluate`: makes an outcome of a step of a slot. Throws Error{device} without memory. Requires:
-  /// has() of each slot.
+  /// Verifies plans again in the buffers in which they were timed, in the order of the turns. Each call follows a call
+  /// of another plan. It gets a poisoned output, and other values of all operands at the same addresses. A turn of n
+  /// launches is one such call, and n - 1 more in a row that must give the same result. Stops at the first plan that
+  /// fails and returns it. `evaluate`: makes the outcome of a slot's step. Throws Error{device} without memory.
+  /// Requires: has() of each slot.
   using EvaluateSlot = std::function<Outcome(Slot slot, const std::function<Finding()>& step)>;
   std::optional<std::pair<Slot, Outcome>> recheck(std::span<const Turn> turns, const EvaluateSlot& evaluate,
                                                   uint64_t& launches);
@@ -107,7 +108,7 @@ class Bench {
   void put(EntrantPlan entrant);
   bool has(Slot slot) const noexcept { return plans_.contains(slot); }
   void drop(Slot slot) noexcept { plans_.erase(slot); }
-  /// One turn, as described in measure/README.md. Requires: has(turn.slot). Throws what the plan throws, and
+  /// Runs one turn, as described in measure/README.md. Requires: has(turn.slot). Throws any exception of the plan, and
   /// Error{timeout}.
   Sampling take(const Turn& turn);
 
@@ -142,8 +143,8 @@ class Bench {
   std::map<std::string, std::weak_ptr<PackedWeights>> weights_;  ///< By layout.
   std::map<Slot, EntrantPlan> plans_;
   // Launches of the current turn; members to reuse their memory.
-  std::vector<Launch> untimed_;   ///< Come first.
-  std::vector<Launch> launches_;  ///< Are timed.
+  std::vector<Launch> untimed_;   ///< Run first.
+  std::vector<Launch> launches_;  ///< Timed.
 };
 
 }  // namespace attune

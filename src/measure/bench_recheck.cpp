@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The part of Bench that verifies again what was timed.
+// The part of Bench that verifies timed candidates again.
 #include <algorithm>
 #include <chrono>
 
@@ -36,7 +36,7 @@ std::optional<std::pair<Slot, Outcome>> Bench::recheck(std::span<const Turn> tur
     }
     return failed;
   };
-  // Each plan has met this copy with its former values. Of a few copies it has met all while it was timed.
+  // Each plan must run this copy with its original values first. With few copies, every plan did so while it was timed.
   constexpr uint32_t kFewCopies = 4;
   if (rotation_->size().copies > kFewCopies) {
     auto failed = run_all([&](const Turn& turn) {

@@ -18,7 +18,7 @@ class BenchBytes : public testing::Test {
     const Problem problem = normal(key);
     return bench_bytes(op_of(problem), problem, {.cache = policy}, device_);
   }
-  /// Bytes of the copies that a bench of the problem makes.
+  /// Bytes of the copies in a bench of the problem.
   double rotation(const std::string& key, CachePolicy policy) const {
     const Problem problem = normal(key);
     return static_cast<double>(size_rotation(op_of(problem).tensors(problem), policy, device_.cache_bytes).bytes());

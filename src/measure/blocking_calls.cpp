@@ -8,7 +8,7 @@
 namespace attune {
 namespace {
 
-constexpr int kTickMs = 500;  // A whole second would leave none for what comes between two ticks.
+constexpr int kTickMs = 500;  // Half the promised second, which leaves time for work between two ticks.
 
 /// Lets an executor tick while it waits for a fresh worker, until the call returns.
 class TickingCall {
@@ -22,7 +22,7 @@ class TickingCall {
   Executor& executor_;
 };
 
-/// Takes the answer to a request that was begun.
+/// Waits for the answer to a request that was begun.
 class Waiting {
  public:
   Waiting(Executor& executor, const Tick& tick) : executor_(executor), tick_(tick) {}
@@ -56,7 +56,7 @@ Wanted wait_for_answer(Executor& executor, Request request, const Tick& tick,
   Waiting waiting(executor, tick);
   std::optional<Answer> answer;
   if (beside) {
-    // take() sends the request to a worker process. An executor without one would do the whole request in it.
+    // take() sends the request to a worker process. An executor without a worker would do the whole request in it.
     if (executor.descriptor() >= 0) answer = waiting.look();
     try {
       beside();

@@ -11,7 +11,7 @@
 namespace attune {
 namespace {
 
-/// An executor whose worker is the test: finish() makes the answer, and abort() does as every executor's.
+/// An executor whose worker is the test: finish() makes the answer, and abort() works as in every executor.
 class ManualExecutor final : public Executor {
  public:
   const DeviceInfo& device() const override { return device_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Kernels that end a product wrongly are found, by the data that the op gives a problem with an epilogue.
+// Verification finds kernels that end a product wrongly, with the op's data for a problem with an epilogue.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ enum class EpilogueFault : uint8_t {
   no_activation,
   act_before_bias,
   act_before_residual,
-  act_on_rounded_sum,  // on the sum as the result's type holds it
+  act_on_rounded_sum,  // on the sum rounded to the result's type
   alpha_forgotten,
   alpha_on_the_bias,  // too
   beta_forgotten,

@@ -36,28 +36,28 @@ struct Admission {
   bool verify = true;            ///< False if an earlier run verified it under the same protocol and versions.
   bool twice = false;  ///< For finalists: two runs must agree with each other, unless declared non-deterministic.
   Limits limits;
-  /// Whether a plan that does not state what the protocol requires is refused (unsupported); false for what a winner
-  /// must beat, which may lack it.
+  /// Whether a plan is refused (unsupported) if it does not state what the protocol requires. False for a default
+  /// config, which may lack it.
   bool must_meet = true;
-  /// Hash of its output in an earlier process (AdmitAnswer::output); empty: none. Under a requirement that the plan
-  /// states, the output must have it.
+  /// Hash of its output in an earlier process (AdmitAnswer::output); empty: none. If the plan states a requirement, the
+  /// output must have this hash.
   std::string output;
   bool operator==(const Admission&) const = default;
 };
 
-/// Calls in a row that a recheck compares with one that it verified: what fails in every n-th call is found for n up to
-/// this.
+/// Number of successive calls that a recheck compares with a verified one. It finds a fault in every n-th call for n up
+/// to this.
 inline constexpr uint32_t kCallsInARow = 16;
 
-/// Requests to an executor, of which it does one at a time; a supervisor sends them to its worker as they are.
+/// Requests to an executor, which does one at a time. A supervisor sends them to its worker unchanged.
 namespace request {
 /// Opens a problem; DeviceKind::max_open_problems may be open. Answered by OpenAnswer.
 struct Open {
   ProblemId id = 0;
   Problem problem;
   Protocol protocol;
-  /// If set, spaces that take long to list (Backend::offers()) hold, of these, what the library offers, and the untuned
-  /// config. Others can be admitted all the same.
+  /// If set, limits the spaces that take long to list (Backend::offers()): they hold the default config and those of
+  /// these candidates that the library offers. Other candidates can be admitted all the same.
   std::optional<std::vector<Candidate>> candidates;
   bool operator==(const Open&) const = default;
 };
@@ -71,14 +71,14 @@ struct Admit {
 /// Runs the turns in order without a round trip between them. Answered by SampleAnswer.
 struct Sample {
   std::vector<Turn> schedule;
-  /// Whether candidates are verified again instead of timed, a turn for each: see Bench::recheck(). The answer has no
-  /// turns; one that fails is in SampleAnswer::failed.
+  /// Whether candidates are verified again instead of timed, one turn each: see Bench::recheck(). The answer has no
+  /// turns; a candidate that fails is in SampleAnswer::failed.
   bool recheck = false;
   bool operator==(const Sample&) const = default;
 };
-/// Replaces the worker by a fresh one, which opens its libraries and prepares everything that is open and admitted
-/// anew, without verifying it. Blames nobody; a candidate that cannot be prepared again is in SampleAnswer::failed of
-/// the next schedule that names it. Answered by RecycleAnswer.
+/// Replaces the worker by a fresh one. That opens its libraries again and prepares all open problems and admitted
+/// candidates without verifying them. No candidate is blamed. One that cannot be prepared again is in
+/// SampleAnswer::failed of the next schedule that names it. Answered by RecycleAnswer.
 struct Recycle {
   bool operator==(const Recycle&) const = default;
 };
@@ -89,13 +89,13 @@ struct OpenAnswer {
   ProblemId problem;
   /// Not empty if the problem cannot be run on this machine (too large …): the reason and a remedy.
   std::string refused;
-  /// True if the problem fits, but not beside the open problem: open it again when that one is closed.
+  /// True if there is too little memory while another problem is open. Retry after closing it.
   bool busy = false;
   std::vector<Contender> contenders;
   /// True if it was refused because workers died without an announced candidate, which proves nothing about the
   /// problem. Set in the caller's process, never in a message.
   bool lost = false;
-  /// What the worker's time went to since its last answer that says so. In its messages alone: see Executor::workers().
+  /// The worker's time since its last answer with times. Set in messages only: see Executor::workers().
   TimeUse time;
   bool operator==(const OpenAnswer&) const = default;
 };
@@ -108,10 +108,10 @@ struct AdmitAnswer {
   double bandwidth_gbs = 0;  ///< Measured for the working set of the timed launches; 0: unknown.
   /// True if it wrote to memory that was not its own; an executor with a worker process then replaces the worker.
   bool corrupted = false;
-  /// Requirement that its plan states, and was found to keep as far as the protocol requires it.
+  /// Requirement that its plan states and that it was found to keep, as far as the protocol requires it.
   Requirement states = Requirement::none;
-  /// Hash of its output for the operands that are timed, if the protocol has a requirement that its plan states; else
-  /// empty. Executors expect it again from whatever worker restores the candidate.
+  /// Hash of its output for the timed operands, if the plan states a requirement of the protocol; else empty. Executors
+  /// expect the same hash from each later worker that restores the candidate.
   std::string output;
   /// How its samples can be timed: as the protocol says, or by events if its plan cannot be captured.
   Timing timing = Timing::clock;
@@ -119,10 +119,10 @@ struct AdmitAnswer {
   bool operator==(const AdmitAnswer&) const = default;
 };
 struct SampleAnswer {
-  /// Life of the worker. If it differs from the last answer's, a worker died or was recycled meanwhile and a new one
-  /// has everything that was open and admitted. Only samples of one epoch are paired.
+  /// Life of the worker. If it differs from the last answer's, the worker died or was recycled since. A new one then
+  /// has all open problems and admitted candidates. Only samples of one epoch are paired.
   uint32_t epoch = 0;
-  /// True if the worker died during this schedule, or made everything anew because of it; then there are no samples.
+  /// True if the worker died during this schedule, or rebuilt its state because of it; then there are no samples.
   bool interrupted = false;
   std::vector<Turn> turns;
   std::vector<Sample> samples;  ///< One per turn.
@@ -130,10 +130,10 @@ struct SampleAnswer {
   uint32_t dropped = 0;         ///< Samples repeated because the clock was low.
   /// Slots that failed while they were sampled, or that could not be restored after a death; their samples are void.
   std::vector<std::pair<Slot, Outcome>> failed;
-  /// True if a candidate failed a recheck, or left threads that run on: what ran in this worker proves nothing of the
-  /// others. An executor with a worker process then replaces the worker, one without makes everything anew.
+  /// True if a candidate failed a recheck, or left threads that run on. Results from this worker then prove nothing
+  /// about the other candidates. An executor with a worker process replaces the worker; one without rebuilds its state.
   bool suspect = false;
-  /// True if it is interrupted because the request was aborted, so that it is not to be made again. Set in the caller's
+  /// True if it is interrupted because the request was aborted, so the caller must not repeat it. Set in the caller's
   /// process, never in a message.
   bool is_cancelled = false;
   TimeUse time;  ///< See OpenAnswer::time.
@@ -151,44 +151,46 @@ using Tick = std::function<bool()>;
 /// The answer to a request that was aborted: refused, cancelled or interrupted; a recycle gets `epoch`.
 Answer cancelled(const Request& request, uint32_t epoch);
 
-/// What runs candidates for an executor.
+/// Processes that run candidates for an executor.
 struct Workers {
-  std::vector<pid_t> processes;  ///< Those other than this one; their processor time belongs to the run.
-  TimeUse time;  ///< What their time went to since the executor was made, but for what one did when it died.
+  /// Processes other than this one. Their processor time belongs to the run.
+  std::vector<pid_t> processes;
+  /// Their time by activity since the executor was made. Time that a worker had not reported when it died is missing.
+  TimeUse time;
 };
 
-/// Runs candidates on one device, one request at a time: from begin() until take() returns the answer or throws, the
-/// request is outstanding. measure/blocking_calls waits for answers. The executor recovers from a candidate's death or
-/// hang and restores everything its worker lost: callers see them in outcomes and epochs only. Not thread-safe.
+/// Runs candidates on one device, one request at a time. A request is outstanding from begin() until take() returns the
+/// answer or throws. measure/blocking_calls waits for answers. The executor recovers from a candidate's death or hang
+/// and restores the state that its worker lost: callers see only outcomes and epochs. Not thread-safe.
 class Executor {
  public:
   virtual ~Executor() = default;
   virtual const DeviceInfo& device() const = 0;
 
-  /// Begins a request and returns at once. Requires: none is outstanding.
+  /// Begins a request and returns at once. Requires: no request is outstanding.
   virtual void begin(Request request) = 0;
-  /// For poll(): readable while take() has something to do, be it the answer or a step towards it, such as a look at
-  /// deadlines a few times a second. The same number for the executor's life; -1 if take() does all in this process.
+  /// File descriptor for poll(): readable when take() has work, such as the answer or a look at deadlines a few times a
+  /// second. It stays the same for the executor's life. -1 if take() does all work in this process.
   virtual int descriptor() const = 0;
-  /// The answer to the outstanding request, once; nullopt while the request is being done. Without a request it only
-  /// looks after the processes that it has, and returns nullopt. Never waits for a request to be done in a worker, but
-  /// while a fresh worker starts and gets what the last one had: after a death or for a recycle. What it throws ends
+  /// Returns the answer to the outstanding request, once; nullopt while the request runs. Without a request it only
+  /// looks after its processes and returns nullopt. It never waits for a worker to finish a request. It does wait while
+  /// a fresh worker starts and restores the state of the last one: after a death or for a recycle. An exception ends
   /// the request: Error{device} when the device is lost, and errors that are no candidate's fault.
   virtual std::optional<Answer> take() = 0;
-  /// Closes a problem or drops a candidate without an answer and at once; a worker frees it before the next request, in
-  /// take(). What is not open or admitted is ignored. Requires: no request is outstanding.
+  /// Closes a problem or drops a candidate at once, without an answer. A worker frees it before the next request, in
+  /// take(). Ignored if it is not open or admitted. Requires: no request is outstanding.
   virtual void close(ProblemId id) = 0;
   virtual void drop(Slot slot) = 0;
-  /// Says which problem will be opened next, whole, so that its candidates can be listed beside the work on others.
-  /// Nothing: no request follows for a while, so that what is kept ready for one can be freed, which may take the end
-  /// of a process. A hint: otherwise returns at once, at any time, and only the last one counts.
+  /// Announces the next problem, so that its candidates can be listed during the work on others. Empty: no request
+  /// follows for a while, so resources kept for one can be freed; this may wait for a process to end. A hint: otherwise
+  /// returns at once, may be called at any time, and only the last call counts.
   virtual void prefetch(std::optional<request::Open>) {}
-  /// Abandons the outstanding request, if there is one, at once if it is in a worker process; take() then returns the
+  /// Abandons the outstanding request, if there is one, at once if a worker process does it. take() then returns the
   /// cancelled() answer. Open problems and admitted candidates may be lost; the caller should close them and stop.
   virtual void abort() = 0;
-  /// Sets a function that take() calls at least once a second while it waits for a fresh worker, and an executor in
-  /// this process between the steps of a request, beside which nobody else can call it: a launch that takes ten seconds
-  /// is a gap of ten. When it returns true, take() acts like abort(). Empty: nothing. Copied.
+  /// Sets a function that take() calls at least once a second while it waits for a fresh worker. An executor in this
+  /// process calls it between the steps of a request; a launch that takes ten seconds is a gap of ten. When it returns
+  /// true, take() acts like abort(). Empty: none. Copied.
   virtual void set_tick(Tick) {}
   virtual Workers workers() { return {}; }
 };

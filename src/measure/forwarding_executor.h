@@ -7,10 +7,10 @@
 
 namespace attune {
 
-/// An executor that hands everything to another; a subclass overrides what it adds or changes.
+/// Forwards all calls to another executor. A subclass overrides the calls that it changes.
 class ForwardingExecutor : public Executor {
  public:
-  /// `inner` outlives it.
+  /// `inner` must outlive this.
   explicit ForwardingExecutor(Executor& inner) : inner_(inner) {}
 
   const DeviceInfo& device() const override { return inner_.device(); }

@@ -62,8 +62,8 @@ void LocalExecutor::drop(Slot slot) {
 
 void LocalExecutor::announce(Slot slot, Milliseconds limit) { steps_.announce(slot, limit); }
 
-/// Returns the outcome of one step. A device that does not work afterwards ends the process or throws device, while the
-/// slot of the step, if it has one, is still announced.
+/// Returns the outcome of one step. If the device no longer works afterwards, ends the process or throws device, while
+/// the slot of the step, if it has one, is still announced.
 Outcome LocalExecutor::evaluate_step(Step step, const std::function<Finding()>& work) {
   if (steps_.was_stopped()) return {.status = Status::cancelled, .detail = "the request was stopped"};
   Outcome outcome = evaluate(step, work);
@@ -76,15 +76,15 @@ void LocalExecutor::check_device(const std::string& detail) {
     give_up(fmt::format("{} stopped working{}{}", device_.info().id, detail.empty() ? "" : ": ", detail));
 }
 
-/// Ends all work of this process if a candidate changed what others are verified or timed with, in any open problem.
-/// `slot`: the candidate; it is announced without its limit, because hashing may take longer.
+/// Ends all work of this process if a candidate changed shared operands of any open problem. `slot`: the candidate; it
+/// is announced without its limit, because hashing may take longer.
 void LocalExecutor::check_operands(Slot slot) {
   announce(slot, {});
   if (!are_operands_intact()) give_up(kChanged);
 }
 
-/// Whether what candidates are verified and timed with is as it was, in all open problems: a stray write of one may hit
-/// another's.
+/// Whether the shared operands of all open problems are unchanged: a stray write of one candidate may hit another
+/// problem's.
 bool LocalExecutor::are_operands_intact() const {
   const ActivityScope guarding(device_.time(), Activity::guard);
   std::vector<HashedArea> areas;
@@ -94,7 +94,7 @@ bool LocalExecutor::are_operands_intact() const {
   return areas.empty() || are_unchanged(device_.memory(), areas);
 }
 
-/// Ends all work of this process, while the slot that is to blame is announced.
+/// Ends all work of this process, while the guilty slot is announced.
 void LocalExecutor::give_up(const std::string& why) {
   steps_.end_worker(why);
   fail(ErrorCode::device, "{}{}", why, running_ == nullptr ? "" : "; the candidate that ran is " + running_->name());
@@ -135,7 +135,7 @@ OpenAnswer LocalExecutor::answer(const request::Open& open) {
   return answer;
 }
 
-/// Whether a problem of this size can be opened now; if not, the answer is to refuse it or that the device is busy.
+/// Whether a problem of this size can be opened now. If not, sets `refused` or `busy` in the answer.
 bool LocalExecutor::has_memory_for(double bytes, OpenAnswer& answer) const {
   const auto all = static_cast<double>(device_.info().memory_bytes);
   double there = kMemoryShare * all * memory_share_;
@@ -220,8 +220,8 @@ std::vector<OtherRows> LocalExecutor::prepare_other_rows(OpenProblem& open_probl
   return others;
 }
 
-/// Makes the resources that every candidate of a problem needs. A failure is no candidate's fault; the same outcome,
-/// made once, is reported for each.
+/// Makes the resources that every candidate of a problem needs. A failure is no candidate's fault: every candidate gets
+/// the same outcome, which is made once.
 bool LocalExecutor::make_bench(OpenProblem& open_problem, bool references) {
   if (!open_problem.broken.ok()) return false;
   open_problem.broken = evaluate_step(Step::memory, [&]() -> Finding {
@@ -291,7 +291,7 @@ Outcome LocalExecutor::try_out(OpenProblem& open_problem, const Admission& admis
     bench.reserve(entrant.plan->traits(), check);
     const std::string layout = layout_of(admission.candidate.config);
     if (layout == kPlainLayout) return {};
-    announce(entrant.slot, {});  // A library's own code packs.
+    announce(entrant.slot, {});  // The packing runs code of a library.
     entrant.weights = bench.weights(open_problem.packings.at(layout), check);
     return {};
   });
@@ -346,8 +346,7 @@ LocalExecutor::OpenProblem* LocalExecutor::open_problem_of(Slot slot) {
   return nullptr;
 }
 
-/// A plan may die or hang while it is freed (a destructor of its library), so the slot is announced, with the time
-/// limit it had for loading.
+/// A plan may die or hang in a destructor of its library, so the slot is announced, with its time limit for loading.
 void LocalExecutor::give_back(OpenProblem& open_problem, Slot slot) {
   const ActivityScope releasing(device_.time(), Activity::release);
   announce(slot, open_problem.admitted.at(slot).limits.load);
@@ -376,7 +375,7 @@ RecycleAnswer LocalExecutor::answer(const request::Recycle&) {
         .problem = open_problem.problem, .protocol = open_problem.protocol, .admitted = open_problem.admitted};
   }
   for (const auto& [id, open_problem] : before) close(id);
-  solvers_.close();  // after the plans, which they outlive
+  solvers_.close();  // after the plans, which need them
   for (const auto& [id, open_problem] : before) restore(id, open_problem);
   return {epoch_};
 }

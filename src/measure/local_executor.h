@@ -20,15 +20,15 @@ namespace attune {
 /// Runs candidates in this process, on the calling thread, inside take(). A worker uses it behind its wall; tests and
 /// `--isolation none` use it without one. It cannot stop a candidate that hangs or survive one that crashes; a
 /// candidate that ends after its deadline is `timed_out`. A recycle frees all plans, benches and opened libraries, and
-/// makes them anew. A problem is refused (OpenAnswer::refused) when memory does not suffice or when it is invalid, and
-/// told to wait (OpenAnswer::busy) when as many are open as the kind of device allows. SampleAnswer holds the turns
-/// that count: those of a slot that failed are excluded. The tick is called between steps, of which a launch, a turn
-/// and an opened library are the smallest, and beside references; a request that it stops ends at its next step.
+/// makes them again. A problem is refused (OpenAnswer::refused) when it is invalid or memory does not suffice. It is
+/// told to wait (OpenAnswer::busy) when the maximum of the device's kind is open. SampleAnswer holds the turns that
+/// count; turns of a failed slot are excluded. The tick is called between steps and while references are computed. The
+/// smallest steps are a launch, a turn and an opened library. A request that the tick stops ends at its next step.
 ///
-/// No result leaves it that another candidate could have falsified. Where memory has no protection, what all candidates
-/// share is hashed before an admission is answered, and before a schedule is. If the turns of several candidates
-/// changed it, none of them counts: all that was open is made anew, the schedule is interrupted, and from then on each
-/// turn is followed by a hash, so that the candidate is caught in the act.
+/// No result leaves it that another candidate could have falsified. Where memory has no protection, the memory that all
+/// candidates share is hashed before the answer to an admission or a schedule. If the turns of several candidates
+/// changed it, none of them counts: all open problems are rebuilt and the schedule is interrupted. From then on each
+/// turn is followed by a hash, which identifies the candidate.
 class LocalExecutor final : public Executor {
  public:
   /// All arguments must outlive it. `announcer` receives the slot responsible for the next steps; it may be null.
@@ -36,8 +36,8 @@ class LocalExecutor final : public Executor {
   ~LocalExecutor() override;
   /// Sets the solvers, by their place in the registry, that must not be opened, and the reasons.
   void skip_solvers(std::map<uint32_t, std::string> solvers) { solvers_.skip(std::move(solvers)); }
-  /// Sets the part of the device's memory that problems may take, where other executors use the device, too; above 0,
-  /// at most 1.
+  /// Sets the share of the device's memory that problems may take if other executors use the device, too; above 0, at
+  /// most 1.
   void set_memory_share(double share) { memory_share_ = share; }
 
   const DeviceInfo& device() const override { return device_.info(); }
@@ -51,7 +51,7 @@ class LocalExecutor final : public Executor {
   Workers workers() override { return {.processes = {}, .time = device_.time().use()}; }
 
  private:
-  /// Notes for its life which candidate runs.
+  /// Notes during its life which candidate runs.
   class CandidateScope {
    public:
     CandidateScope(const Candidate*& place, const Candidate& candidate) : place_(place) { place_ = &candidate; }
@@ -71,7 +71,7 @@ class LocalExecutor final : public Executor {
     std::map<std::string, WeightPacking> packings;
     /// Made by the first admission, so that a problem that is only queried costs little.
     std::unique_ptr<Bench> bench;
-    std::map<Slot, Admission> admitted;  ///< Their time limit for loading is that for freeing them, too.
+    std::map<Slot, Admission> admitted;  ///< Their time limit for loading also limits freeing them.
     Outcome broken;  ///< Reason why there is no bench; the outcome of every candidate of the problem.
     SpaceListing listing = SpaceListing::whole;
   };

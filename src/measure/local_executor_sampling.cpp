@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The part of LocalExecutor that times candidates, and verifies again what was timed.
+// The part of LocalExecutor that times candidates, and verifies them again afterwards.
 #include <algorithm>
 #include <functional>
 #include <set>
@@ -9,8 +9,8 @@
 
 namespace attune {
 
-/// Verifies candidates again where they were timed. The first that fails makes the state of this process suspect, so
-/// that no other one is blamed for what is found in it.
+/// Verifies candidates again in the buffers in which they were timed. After the first failure this process is suspect,
+/// so no other candidate is blamed for a fault found in it.
 SampleAnswer LocalExecutor::recheck(const std::vector<Turn>& turns) {
   const ActivityScope checking(device_.time(), Activity::recheck);
   SampleAnswer answer{.epoch = epoch_};
@@ -53,12 +53,12 @@ SampleAnswer LocalExecutor::answer(const request::Sample& sample) {
     this->answer(request::Recycle{});
     answer = {.epoch = epoch_, .interrupted = true};
   }
-  // Only now: had the turns not counted, what failed in them would have kept its place.
+  // Only now: if the turns do not count, the failed slots must keep their plans.
   for (const auto& [slot, outcome] : answer.failed) {
     if (OpenProblem* open_problem = open_problem_of(slot)) give_back(*open_problem, slot);
   }
   announce(0, {});
-  // Later work in this process (the tuner, a check for quiet) finds its thread unpinned and the pools at rest.
+  // Later work in this process (the tuner, a check for quiet) needs its thread unpinned and the pools at rest.
   settle(device_, {}, false);
   left_threads_.end_schedule(schedule);
   return answer;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a local executor announces, and how it ticks, stops and ends.
+// Announcements of a local executor, and its ticks, stops and ends.
 #include <gmock/gmock.h>
 
 #include <new>

@@ -261,7 +261,7 @@ TEST_F(LocalExecutorTest, WhatCannotBePreparedAgainFailsInTheNextScheduleThatNam
   open(1);
   EXPECT_TRUE(admit(1, "fault=none;us=5").verified.ok());
   EXPECT_TRUE(admit(2, "fault=none;us=6").verified.ok());
-  executor_->skip_solvers({{0, "it killed its worker"}});  // its library cannot be opened any more
+  executor_->skip_solvers({{0, "it killed its worker"}});  // its library can no longer be opened
   recycle(*executor_);
   EXPECT_THAT(sample({{.slot = 1, .round = 1}}).failed, ElementsAre(testing::Pair(1u, testing::_)));
   EXPECT_THAT(sample({{.slot = 1, .round = 1}, {.slot = 2, .round = 1}}).failed,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the time of an executor goes to, in the fake device's virtual time.
+// Time of an executor by activity, in the fake device's virtual time.
 #include <gtest/gtest.h>
 
 #include "testing/local_executor_fixture.h"
@@ -39,7 +39,7 @@ TEST_F(LocalExecutorTimeTest, AGraphsTimeIsTheDevicesToo) {
   ASSERT_TRUE(admit(1, "enqueued=1;fault=none;us=5").verified.ok());
   const double before_s = executor_->workers().time[Activity::sample].busy_s;
   sample({{.slot = 1, .launches = 8, .timing = Timing::graph}});
-  // The untimed launch is none of the graph's, and takes half a microsecond more.
+  // The untimed launch is not in the graph, and takes half a microsecond more.
   EXPECT_NEAR((executor_->workers().time[Activity::sample].busy_s - before_s) * 1e6, 45.5, 1e-6);
 }
 

@@ -40,15 +40,15 @@ Contender without(const SolverEntry& entry, std::string reason) {
   return contender;
 }
 
-/// Throws unavailable, naming what to install, if a compiler of the tasks is not here. A row may be served from a
-/// kernel cache that another machine has filled; what is measured is compiled here.
+/// Throws unavailable, naming the package to install, if a compiler of the tasks is missing. A row may be served from a
+/// kernel cache that another machine has filled, but measured kernels are compiled here.
 void require_compilers(const std::vector<CompileTask>& tasks) {
   for (const CompileTask& task : tasks) {
     if (const Compiler* const known = find_compiler(task.compiler)) known->toolchain();
   }
 }
 
-/// The space of a contender whose version and untuned config are known. `candidates`: see request::Open; null: not set.
+/// The space of a contender whose version and default config are known. `candidates`: see request::Open; null: not set.
 SearchSpace space_of(Backend& backend, const Problem& problem, const Contender& contender,
                      const std::vector<Candidate>* candidates) {
   if (candidates == nullptr || !backend.offers(problem, contender.untuned)) return backend.space(problem);
@@ -126,7 +126,7 @@ std::map<std::string, WeightPacking> OpenedSolvers::packings(const Problem& prob
   return all;
 }
 
-/// Why a candidate cannot be prepared. A limited space need not list it.
+/// Returns why a candidate cannot be prepared. A limited space need not list it.
 std::optional<std::string> OpenedSolvers::why_refused(const Problem& problem, const Candidate& candidate,
                                                       const Contender* contender, SpaceListing listing) {
   auto why = why_unusable(candidate, problem, contender, device_.info());
@@ -147,7 +147,7 @@ std::unique_ptr<Plan> OpenedSolvers::prepare(const Problem& problem, const Candi
   return own_backend.prepare(problem, candidate.config, {own, of_part});
 }
 
-/// `binaries`: those of the whole candidate.
+/// `binaries`: of the whole candidate.
 std::unique_ptr<Plan> OpenedSolvers::prepare_part(const Problem& part, const Candidate& candidate,
                                                   std::span<const Binary> binaries) {
   const auto entries = registry_.entries();
@@ -156,7 +156,7 @@ std::unique_ptr<Plan> OpenedSolvers::prepare_part(const Problem& part, const Can
   if (entry == entries.end())
     fail(ErrorCode::unavailable, "no solver of that name is available on this machine: {}", candidate.solver);
   const Contender offered = contender(*entry, part);
-  // Before its tasks are asked for: sources are generated only from values in the solver's space.
+  // Check before asking for its tasks: sources are generated only from values in the solver's space.
   if (const auto why = why_unusable(candidate, part, &offered, device_.info()))
     fail(ErrorCode::unavailable, "{}", *why);
   if (!offered.parts.empty()) return prepare(part, candidate, &offered, binaries);

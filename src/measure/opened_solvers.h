@@ -15,37 +15,35 @@
 
 namespace attune {
 
-/// Which configs the spaces of contenders hold: all, or those of request::Open::candidates where others take long to
-/// list.
+/// Which configs the spaces of contenders hold: all, or the limited set of request::Open::candidates.
 enum class SpaceListing : uint8_t { whole, limited };
 
-/// The solvers of a registry, opened on one device: what they report for problems, and their backends. A library is
-/// opened when the first problem needs it, and stays open until close(). Not thread-safe.
+/// The solvers of a registry, opened on one device: their reports for problems, and their backends. A library is opened
+/// when the first problem needs it, and stays open until close(). Not thread-safe.
 class OpenedSolvers {
  public:
   using Candidates = std::vector<Candidate>;
-  /// All arguments must outlive it. `announcer` receives the slot of each library (kLibrarySlots) before that is opened
+  /// All arguments must outlive it. `announcer` receives the slot of each library (kLibrarySlots) before it is opened
   /// and asked; it may be null.
   OpenedSolvers(Device& device, const Registry& registry, Announcer* announcer);
   /// Sets the solvers, by their place in the registry, that contenders() must not open, and the reasons.
   void skip(std::map<uint32_t, std::string> solvers) { skipped_ = std::move(solvers); }
 
   /// Returns every solver's report for a problem, in the registry's order. A solver that cannot be opened or asked does
-  /// not support it. `candidates`: see request::Open. If the announcer says that the request is stopped, the rest is
-  /// left out.
+  /// not support it. `candidates`: see request::Open. If the announcer stops the request, the remaining solvers are
+  /// missing.
   std::vector<Contender> contenders(const Problem& problem, const Candidates* candidates = nullptr);
   /// The same for one solver, without an announcement.
   Contender contender(const SolverEntry& entry, const Problem& problem, const Candidates* candidates = nullptr);
   /// The packing of each layout of weights that contenders name, by name and without `plain`. A contender whose layouts
   /// cannot be packed no longer supports the problem. The solvers must stay open while a packing is used.
   std::map<std::string, WeightPacking> packings(const Problem& problem, std::vector<Contender>& contenders);
-  /// Prepares a candidate of any solver, with its parts. `contender`: the solver's, with the spaces of `listing`; null:
-  /// there is none.
-  /// `binaries`: those of all_compile_tasks(). Throws unavailable if why_unusable() says why, and what the backends
-  /// throw.
+  /// Prepares a candidate of any solver, with its parts. `contender`: the solver's report, with the spaces of
+  /// `listing`; null: no report. `binaries`: the results of all_compile_tasks(). Throws unavailable with the reason of
+  /// why_unusable(), and any exception of the backends.
   std::unique_ptr<Plan> prepare(const Problem& problem, const Candidate& candidate, const Contender* contender,
                                 std::span<const Binary> binaries, SpaceListing listing = SpaceListing::whole);
-  /// Requires: the solver supports a problem that it was asked for since it was opened.
+  /// Requires: the solver was opened and supports a problem that it was asked for since.
   Backend& backend(std::string_view solver);
   /// Closes all libraries. Requires: their plans and packings are gone.
   void close() { libraries_.clear(); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Candidates that are right when they are admitted, and wrong once they were timed.
+// Candidates that are right when they are admitted, and wrong after they were timed.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -27,7 +27,7 @@ class Recheck : public LocalExecutorTest {
     for (const Slot slot : slots) turns.push_back({.slot = slot, .launches = launches});
     return attune::sample(*executor_, {std::move(turns), true});
   }
-  /// What a recheck says of a candidate with a fault that was timed beside two right ones.
+  /// Returns the result of rechecking a faulty candidate that was timed with two right ones.
   SampleAnswer recheck_of(const std::string& fault, uint32_t launches) {
     start();
     open(1, kShape);

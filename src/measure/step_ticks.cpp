@@ -4,7 +4,7 @@
 namespace attune {
 namespace {
 
-/// As often as the wait for a worker looks: so rarely that what a tick does between two samples does not disturb them.
+/// As often as the wait for a worker looks. It is rare enough that a tick between two samples does not disturb them.
 constexpr Milliseconds kBetweenTicks{100};
 
 }  // namespace
@@ -15,7 +15,7 @@ void StepTicks::set(Tick tick) {
 }
 
 void StepTicks::announce(Slot slot, Milliseconds limit) {
-  // First, because the time of what is announced begins with its announcement.
+  // The tick comes first, because the time of the announced step begins with its announcement.
   is_stopped();
   if (inner_ != nullptr) inner_->announce(slot, limit);
 }

@@ -7,9 +7,9 @@
 
 namespace attune {
 
-/// Passes announcements on, and calls a tick between the steps that they announce, once a tenth of a second has passed
-/// since its last call: for an executor in its caller's process, which has no other moment for it. Without a tick an
-/// announcement costs what it did; with one, also a look at the clock (25 ns).
+/// Passes announcements on, and calls a tick between the announced steps once a tenth of a second has passed since its
+/// last call. For an executor in its caller's process, which can tick only then. With a tick an announcement costs an
+/// extra look at the clock (25 ns).
 class StepTicks final : public Announcer {
  public:
   /// `inner` may be null; it must outlive this.
@@ -23,9 +23,9 @@ class StepTicks final : public Announcer {
   void end_worker(const std::string& why) noexcept override;
   /// Calls the tick if it is due.
   bool is_stopped() override;
-  /// Whether a supervisor hears of the steps, which replaces this process when that is due.
+  /// Whether there is an inner announcer: a supervisor that follows the steps and replaces this process if need be.
   bool is_watched() const noexcept { return inner_ != nullptr; }
-  /// Whether a tick has said so in this request. Costs nothing.
+  /// Whether a tick has stopped this request. Costs nothing.
   bool was_stopped() const noexcept { return is_stopped_; }
 
  private:

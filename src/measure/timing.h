@@ -21,8 +21,8 @@ uint32_t batch_for(double first_us, double least_us) noexcept;
 
 /// Number of untimed launches before a batch: an eighth of the batch, at least 1 and at most 16. They bring the
 /// candidate's threads and code back after another candidate's turn. By graph, a launch that is a sample of its own
-/// needs none: it lasts so long that what an untimed one saves is 0.3 % of it at most
-/// (docs/performance/gpu_samples.md, Untimed launches).
+/// needs none: it lasts so long that an untimed one saves at most 0.3 % of it (docs/performance/gpu_samples.md, Untimed
+/// launches).
 uint32_t untimed_for(uint32_t launches, Timing timing) noexcept;
 
 /// The device rests before a sample while its clock is below this share of the usual one.
@@ -35,15 +35,15 @@ bool is_dirty(const Disturbance& disturbance, double clock) noexcept;
 /// Throws Error{timeout} if more time than `limit` (0: none) has passed since `start`.
 void check_limit(std::chrono::steady_clock::time_point start, Milliseconds limit);
 
-/// Events of a stream before and after what is timed.
+/// Events of a stream before and after the timed launches.
 inline constexpr uint32_t kTimedFrom = 0, kTimedTo = 1;
 
 /// Runs the launches back to back and returns the mean time of one in µs, measured by these events of the stream.
-/// Throws what the plan throws.
+/// Throws any exception of the plan.
 double time_launches(Stream& stream, const Plan& plan, std::span<const Launch> launches);
 
-/// Captures the launches between these events in a graph of the stream; see Stream::end_capture() for `former`.
-/// Null if they cannot be captured, because the plan allocates, waits, or throws. None of them has run.
+/// Captures the launches between these events in a graph of the stream; see Stream::end_capture() for `former`. Null if
+/// they cannot be captured, because the plan allocates, waits, or throws. None of them has run.
 std::unique_ptr<Graph> capture_launches(Stream& stream, const Plan& plan, std::span<const Launch> launches,
                                         std::unique_ptr<Graph> former);
 

@@ -10,8 +10,8 @@
 namespace attune {
 namespace {
 
-/// The largest workspace whose memory waits for the next plan. Memory for others of the process is worth more than the
-/// time of an allocation.
+/// Maximum size of a workspace that is kept for the next plan. Above it, free memory is worth more than the time of an
+/// allocation.
 constexpr uint64_t kKeptWorkspaceBytes = 64u << 20;
 
 uint32_t element_bytes(const TensorSpec& spec) { return static_cast<uint32_t>(std::max(8, bits(spec.dtype)) / 8); }
@@ -29,7 +29,7 @@ std::string_view data_name(Distribution distribution) {
   return distribution == Distribution::normal ? "normal data" : "integers";
 }
 
-/// compare() for the rows and columns that a reference consists of; places are those in the whole output.
+/// Like compare(), for the rows and columns that a reference covers. Places are positions in the whole output.
 OutputComparison compare_some(DType dtype, std::span<const std::byte> output, const TestData& data, int64_t columns,
                               const Tolerance& tolerance) {
   const auto bytes = static_cast<size_t>(bits(dtype)) / 8;
@@ -88,7 +88,7 @@ void Verification::reserve(const PlanTraits& traits) {
   ATTUNE_CHECK(traits.zeroed_bytes <= traits.workspace_bytes, "{} zeroed bytes of {}", traits.zeroed_bytes,
                traits.workspace_bytes);
   if (traits.workspace_bytes == 0) {
-    // One that was reserved for a plan that was not verified.
+    // It was reserved for a plan that was not verified.
     if (workspace_ && workspace_->bytes() > kKeptWorkspaceBytes) workspace_.reset();
     return;
   }
@@ -101,7 +101,7 @@ Finding Verification::verify(const PlanTraits& traits, const RunLaunch& run, con
   launches_ = 0;
   reserve(traits);
   used_workspace_ = traits.workspace_bytes > 0 ? workspace_.get() : nullptr;
-  // For this plan only, whatever the result.
+  // A large workspace is freed after this plan, with any result.
   const auto large = traits.workspace_bytes > kKeptWorkspaceBytes ? std::move(workspace_) : nullptr;
   used_output_ = &output_;
   used_weights_ = options.weights;
@@ -115,7 +115,7 @@ Finding Verification::verify(const PlanTraits& traits, const RunLaunch& run, con
 }
 
 /// Runs again on the same inputs, right after the first run, to find results that change from run to run or every other
-/// run. It has an output of its own, so that nothing needs to be copied.
+/// run. It has an output of its own, so that no copy is needed.
 Finding Verification::run_again(const Finding& first, const PlanTraits& traits, const RunLaunch& run,
                                 double err_ratio) {
   if (!second_output_) second_output_ = std::make_unique<GuardedBuffer>(output_buffer(device_, specs_));
@@ -162,7 +162,7 @@ Finding Verification::run_once(const PlanTraits& traits, const RunLaunch& run, D
   return found;
 }
 
-/// Sets what a run finds in its output, its workspace and around them.
+/// Before a run: poisons the output and the workspace, restores their guards, and clears the zeroed prefix.
 void Verification::poison_memory(const PlanTraits& traits) {
   std::vector<PatternArea> areas;
   used_output_->list_guards(areas);
@@ -181,8 +181,8 @@ void Verification::refill(Distribution distribution) {
   if (used_weights_ != nullptr) used_weights_->repack(distribution, references_);
 }
 
-/// A clause about memory that the candidate must not write; empty if it is intact. The device looks at all of it in one
-/// go, and at the outputs of two runs.
+/// Returns a clause about memory that the candidate must not write; empty if it is intact. The device checks all of it
+/// in one pass, together with the outputs of two runs.
 std::string Verification::corrupted_memory(const PlanTraits& traits, Distribution distribution) {
   TestData& data = references_.get(distribution);
   std::vector<PatternArea> compared;
@@ -274,8 +274,8 @@ OutputComparison Verification::compare_output(Buffer output, const TestData& dat
   return compare(dtype, whole.bytes(), copy, columns_, tolerance_);
 }
 
-/// Elements that still hold the poison, or the result of arithmetic on it. In an integer type a result may happen to
-/// equal the mark, so it counts only where the reference differs, that is as an error.
+/// Describes elements that still hold the poison, or the result of arithmetic on it. In an integer type a result may
+/// happen to equal the mark, so it counts only where the reference differs.
 std::string Verification::unwritten(Buffer output, const TestData& data, const OutputComparison& comparison) const {
   const Poison poison = Poison::of(specs_.back().dtype);
   const bool is_mark_unique = poison.element.value != poison.quiet.value;

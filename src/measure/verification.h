@@ -20,11 +20,11 @@ struct Finding {
   Status status = Status::ok;
   std::string detail;  ///< Fault and place; empty when ok.
   Errors errors;
-  /// True if it wrote to memory that was not its own; then nothing in this process can be trusted any more.
+  /// True if it wrote to memory that was not its own; then this process cannot be trusted.
   bool corrupted = false;
 };
 
-/// Runs one launch to its end. Throws what the plan throws, or Error{timeout}.
+/// Runs one launch to its end. Throws any exception of the plan, or Error{timeout}.
 using RunLaunch = std::function<void(const Launch&)>;
 
 struct VerifyOptions {
@@ -34,20 +34,20 @@ struct VerifyOptions {
 };
 
 /// Compares a candidate's results with the reference, on poisoned outputs and workspace between canaries. Each run is
-/// checked, in this order, for: an overwritten guard band, a changed input, a zeroed prefix that is not left zero, an
-/// element never written, a value computed from unwritten memory, a NaN or Inf that the reference has not or lacks, an
-/// error above the op's bounds. The integers hold Inf and NaN (Op::special_values()).
+/// checked, in this order, for: an overwritten guard band; a changed input; a zeroed prefix that is not zero
+/// afterwards; an element never written; a value computed from unwritten memory; a NaN or Inf that the reference has
+/// not or lacks; an error above the op's bounds. The integers hold Inf and NaN (Op::special_values()).
 class Verification {
  public:
   Verification(Device& device, const Op& op, const Problem& problem, ReferenceCache& references);
-  /// Prepares the workspace of the plan that is verified next, in the memory of the one before where that fits.
-  /// Optional: verify() does it if needed. Throws Error{device}.
+  /// Prepares the workspace of the plan to verify next, in the memory of the previous one where that fits. Optional:
+  /// verify() does it if needed. Throws Error{device}.
   void reserve(const PlanTraits& traits);
   /// Runs once cold on normal data (with `twice`: and once more), then once on integers. The errors are the worst of
-  /// the runs. Throws what `run` throws.
+  /// the runs. Throws any exception of `run`.
   Finding verify(const PlanTraits& traits, const RunLaunch& run, const VerifyOptions& options);
-  /// Judges an output that was poisoned before the launch, in memory of the caller, by the reference of its inputs: as
-  /// verify() judges its own, of elements that the reference leaves out only whether they were written.
+  /// Judges an output in the caller's memory by the reference of its inputs, with the rules of verify(). The output was
+  /// poisoned before the launch. Elements that the reference does not cover need only be written.
   Finding judge(Buffer output, const TestData& data, double err_ratio) const;
   /// Number of launches in the last verify().
   uint64_t launches() const noexcept { return launches_; }
@@ -70,10 +70,10 @@ class Verification {
   int64_t columns_ = 1;
   std::unique_ptr<DeviceComparison> on_device_;  ///< Null: outputs are compared on the host.
   GuardedBuffer output_;
-  std::unique_ptr<GuardedBuffer> second_output_;   ///< Of the second of two runs; made for the first candidate.
+  std::unique_ptr<GuardedBuffer> second_output_;   ///< Output of the second of two runs; made for the first candidate.
   const GuardedBuffer* used_output_ = nullptr;     ///< Output of the run that is verified.
-  std::vector<Hash128> output_hashes_;             ///< Of both outputs after the second of two runs.
-  std::unique_ptr<GuardedBuffer> workspace_;       ///< Of the next plan, or what the last one left.
+  std::vector<Hash128> output_hashes_;             ///< Hashes of both outputs after the second of two runs.
+  std::unique_ptr<GuardedBuffer> workspace_;       ///< Workspace of the next plan, or of the last one.
   const GuardedBuffer* used_workspace_ = nullptr;  ///< Workspace of the plan being verified; null if it has none.
   PackedWeights* used_weights_ = nullptr;          ///< Weights of the plan being verified; null: plain.
   uint64_t launches_ = 0;

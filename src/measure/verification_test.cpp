@@ -151,7 +151,7 @@ TEST(ReferenceCache, RestoresInputsThatACandidateChanged) {
   EXPECT_EQ(device.memory().hash(data.inputs[0].area()), before);
 }
 
-/// An op whose fast path loses the last term, or that tolerates everything but the share of mismatches.
+/// An op whose fast path loses the last term, or that tolerates all errors except the share of mismatches.
 class ChangedGemm final : public Op {
  public:
   explicit ChangedGemm(bool broken_path) : broken_path_(broken_path) {}
@@ -182,7 +182,7 @@ class ChangedGemm final : public Op {
     return tolerance;
   }
   mutable std::atomic<size_t> num_naive = 0;  ///< Elements computed by the naive path.
-  Milliseconds pause{0};                      ///< What a part of the reference takes; the op then states more work.
+  Milliseconds pause{0};                      ///< Time for a part of the reference; the op then states more work.
 
  private:
   bool broken_path_;
@@ -207,7 +207,7 @@ TEST(ReferenceCache, WhatItHoldsCannotBeWrittenToButInARunsOwnInputs) {
   EXPECT_DEATH(*FakeMemory::reach(normal.inputs.front().data()) = std::byte{1}, "");
 }
 
-/// `--errRatio` is a criterion of its own, whatever the other bounds tolerate.
+/// `--errRatio` is a separate criterion, even when all other bounds tolerate the errors.
 TEST(Verification, TheShareOfMismatchesMustStayBelowItsLimit) {
   FakeDevice device;
   const ChangedGemm op(false);

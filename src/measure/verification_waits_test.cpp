@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A GPU waits some 20 µs in each call of its memory, and 200 to 300 µs for an allocation and its end: what verification
-// asks for is counted here, so that it does not grow unseen.
+// A GPU waits some 20 µs in each call of its memory, and 200 to 300 µs for an allocation and its end. This test counts
+// the calls of a verification, so that they do not grow unnoticed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,17 +21,17 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// Memory of another device, with the number of calls that a GPU would wait in.
+/// Memory of another device. Counts the calls in which a GPU would wait.
 class CountingMemory final : public DeviceMemory {
  public:
   explicit CountingMemory(DeviceMemory& inner) : inner_(inner) {}
   struct Counts {
-    uint32_t waits = 0;  ///< Calls that return when the device has done them.
+    uint32_t waits = 0;  ///< Calls that return only when the device has finished.
     uint32_t allocations = 0;
     uint32_t releases = 0;
     bool operator==(const Counts&) const = default;
   };
-  /// Returns what was counted, and counts from 0 again.
+  /// Returns the counts and resets them.
   Counts take() noexcept { return std::exchange(counts_, {}); }
 
   Buffer allocate(uint64_t bytes, uint32_t alignment) override {
@@ -81,10 +81,10 @@ class CountingDevice final : public Device {
 
 using Counts = CountingMemory::Counts;
 
-/// Verifies plans with workspaces by three launches each and counts what each asks of the memory.
+/// Verifies plans with workspaces by three launches each and counts the calls of the memory for each.
 class VerificationOfWorkspaces : public ::testing::Test {
  protected:
-  /// `also` is done to the workspace in each launch.
+  /// Each launch also calls `also` on the workspace.
   Finding verify(uint64_t workspace_bytes, uint32_t alignment = 64,
                  const std::function<void(std::byte* workspace)>& also = {}) {
     PlantedGemm plan(GemmShape::of(problem_), Fault::none);

@@ -19,14 +19,14 @@ struct DeviceViewOptions {
   KernelOptions kernels;
 };
 
-/// Whether a candidate's plan keeps what is required, as far as it is known without compiling its kernel.
+/// Whether a candidate's plan meets a requirement, as far as that is known without compiling its kernel.
 struct PlanStatement {
   bool is_known = true;
-  std::optional<std::string> why_not;  ///< Nothing: it states it, or that is not known.
+  std::optional<std::string> why_not;  ///< Nothing: the plan meets it, or that is not known.
 };
 
-/// A device as far as it can be known without running anything there: one of this machine, which is opened, or one that
-/// a file describes and that need not be here. Not thread-safe.
+/// A device as far as it can be known without running anything there. It is one of this machine, which is opened, or
+/// one that a file describes and that this machine may lack. Not thread-safe.
 class DeviceView {
  public:
   /// Throws invalid_input for a wrong file, a device that it does not describe, a thread limit above the device's, and
@@ -39,15 +39,15 @@ class DeviceView {
   const std::string& flags() const noexcept { return flags_; }
   Kernels& kernels() noexcept { return *kernels_; }
 
-  /// Returns every solver's report for a normalised problem there: static_contenders() where the device is not here.
+  /// Returns every solver's report for a normalised problem there: static_contenders() for a device of another machine.
   /// Throws unavailable when the problem cannot be run on a device of this machine.
   std::vector<Contender> contenders(const Problem& problem);
-  /// Why a candidate cannot run there, as far as that is known (why_unknown()); nothing if it can. `contenders`: those
-  /// of the problem.
+  /// Returns why a candidate cannot run there, as far as that is known (why_unknown()); nothing if it can.
+  /// `contenders`: the reports for the problem.
   std::optional<std::string> why_unusable(const Candidate& candidate, const Problem& problem,
                                           std::span<const Contender> contenders) const;
   /// Makes the plan of a candidate as the run time does, under a requirement. Requires: is_here(), and why_unusable()
-  /// has no reason.
+  /// gives no reason.
   PlanStatement statement_of(const Candidate& candidate, const Problem& problem, Requirement required);
 
  private:

@@ -43,13 +43,13 @@ void check_stack() {
 /// One of the devices in a list.
 struct Part {
   std::string name;        ///< `cpu:1`
-  std::string device;      ///< The device that its worker opens: `cpu:0`, of which it is a part.
+  std::string device;      ///< The device that its worker opens: `cpu:0`, the whole of this part.
   std::vector<int> cores;  ///< Empty: all.
   uint32_t num_workers = 1;
   std::shared_ptr<SharedDevice> shared;  ///< Null: one worker alone.
 };
 
-/// Returns cores that lie close together for a limit below this process's own; else none, which stands for all.
+/// Returns cores that lie close together for a limit below this process's own; else an empty list, which means all.
 std::vector<int> close_cores(const DeviceChoice& devices) {
   const int64_t threads = thread_limit(devices);
   if (threads == thread_limit({})) return {};
@@ -63,14 +63,14 @@ std::vector<int> close_cores(const DeviceChoice& devices) {
 std::string prefix_of(const std::string& name) { return name.substr(0, name.find(':')) + ':'; }
 std::string first_of(const std::string& name) { return prefix_of(name) + '0'; }
 
-/// Returns the kind of such a device. Throws invalid_input for one that is not here.
+/// Returns the kind of such a device. Throws invalid_input if this machine has none.
 const DeviceKind& kind_of(const std::string& name) {
   const DeviceKind* const kind = find_device_kind(name);
   return kind != nullptr ? *kind : device_kind(find_device({.ids = name}).kind);
 }
 
-/// Throws invalid_input for an unknown device, one that is named twice, and one that differs from the others, because a
-/// row of one is valid for all.
+/// Throws invalid_input for an unknown device, for one that is named twice, and for one that differs from the first: a
+/// row of one must be valid for all.
 void check_equal(std::span<const Part> parts) {
   const DeviceInfo first = find_device({.ids = parts.front().name});
   for (size_t i = 1; i < parts.size(); ++i) {
@@ -140,7 +140,7 @@ std::unique_ptr<WorkerExecutor> open_worker(const Part& part, Strays* strays, co
   return std::make_unique<WorkerExecutor>(std::move(options));
 }
 
-/// Like above for one of several. One that does not work is refused with the list of the others.
+/// Like above for one of several. The error for a device that does not work lists the others.
 std::unique_ptr<WorkerExecutor> open_worker_of(std::span<const Part> parts, size_t i, Strays* strays,
                                                const std::function<bool()>& stop) {
   try {
@@ -186,7 +186,7 @@ std::unique_ptr<Kernels> open_kernels(const DeviceInfo& device, const KernelOpti
 }
 
 std::string ids_to_open(const DeviceChoice& devices, Isolation isolation, std::span<const std::string> architectures) {
-  // Where the driver of a GPU is broken, the CPU is nobody's choice.
+  // Notes explain why the CPU is used, for example because a GPU's driver is broken.
   if (devices.ids.empty() && devices.threads == 0) print_notes(device_notices());
   const bool is_one = devices.ids.empty() && isolation == Isolation::none;
   return is_one ? device_id(devices, architectures) : device_ids(devices, architectures);
@@ -196,7 +196,7 @@ std::vector<Environment> open_environments(const DeviceChoice& devices, Isolatio
                                            const KernelOptions& kernels, uint32_t workers,
                                            const std::function<bool()>& stop) {
   std::vector<Part> parts = parts_of({.ids = ids_to_open(devices, isolation), .threads = devices.threads});
-  // A device that is opened in this process binds threads to cores, after which the process seems to have fewer.
+  // A device that is opened in this process binds threads to cores. The process then seems to have fewer.
   const std::vector<DeviceInfo> here = list_devices(parts.front().name);
   if (parts.size() > 1 && isolation == Isolation::none)
     fail(ErrorCode::invalid_input, "several devices need a process each, omit --isolation none");

@@ -37,7 +37,7 @@ const bool has_uneven_devices = [] {
   return true;
 }();
 
-/// A kind that precedes the host, with two equal devices while this is set; one that is opened says so in an error.
+/// While set, a kind before the host has two equal devices; opening one throws an error that shows it.
 bool are_twins_here = false;
 const bool has_twins = [] {
   register_device_kind({.name = "twin",
@@ -59,7 +59,7 @@ const bool has_twins = [] {
 class DevicesToOpen : public testing::Test {
  protected:
   DevicesToOpen() { kernels_.cache = (folder_.path() / "kernels").string(); }
-  /// The sentence with which a list of devices is refused; none of them is opened, and no worker is started.
+  /// The sentence with which a list of devices is refused. No device is opened, and no worker is started.
   std::string refused(const std::string& ids, Isolation isolation = Isolation::process) const {
     return refusal([&] { open_environments({.ids = ids}, isolation, kernels_); });
   }

@@ -4,11 +4,10 @@
 
 namespace attune {
 
-/// Has this process and its workers use the CUDA libraries of the packages of a Python program: sets ATTUNE_LIBRARIES
-/// (VendorLibrary) to the folders in which PyTorch finds cuBLASLt there. `python`: a path, or a name that is looked up
-/// in PATH. Runs it for some tenths of a second, without a shell. Call it before a library is opened, with no other
-/// thread that reads the environment. Throws invalid_input for a program that is not there, fails, or has no such
-/// package.
+/// Makes this process and its workers use the CUDA libraries of a Python program's packages. Sets ATTUNE_LIBRARIES
+/// (VendorLibrary) to the folders in which PyTorch finds cuBLASLt there. `python`: a path, or a name to look up in
+/// PATH. Runs it for some tenths of a second, without a shell. Call it before a library is opened, while no other
+/// thread reads the environment. Throws invalid_input if the program is missing, fails, or has no such package.
 void use_libraries_of(const std::string& python);
 
 }  // namespace attune

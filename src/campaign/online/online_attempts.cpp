@@ -63,7 +63,7 @@ std::vector<Problem> OnlineAttempts::forget_all() {
       const Problem problem = Problem::parse(key);
       if (!given_up(problem).empty()) all.push_back(problem);
     } catch (const Error&) {
-      // Somebody edited the file.
+      // The file was edited by hand.
     }
   }
   attempts_.clear();

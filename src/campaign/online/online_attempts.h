@@ -10,10 +10,10 @@
 
 namespace attune {
 
-/// The shapes that `attune online` has num_starts without finishing, with the number of attempts, and those that it has
-/// given up. They are stored in a file `attempts.csv` (problem, attune, num_starts, given_up), replaced with every
-/// change. Rows of another version of Attune are ignored, because that version may succeed. Only the process that has
-/// the turn uses this.
+/// Shapes that `attune online` started without finishing, with the number of attempts, and shapes that it has given up.
+/// They are stored in a file `attempts.csv` (problem, attune, num_starts, given_up), replaced with every change. Rows
+/// of another version of Attune are ignored, because that version may succeed. Only the process that has the turn uses
+/// this.
 class OnlineAttempts {
  public:
   static constexpr int64_t kMaxStarts = 5;
@@ -29,7 +29,7 @@ class OnlineAttempts {
   void done(const Problem& problem);    ///< Forgets the shape.
   void undone(const Problem& problem);  ///< Discounts an attempt whose run ended normally without the shape.
   void give_up(const Problem& problem, const std::string& reason);
-  /// Forgets all shapes; returns those that were given up.
+  /// Forgets all shapes; returns the given-up ones.
   std::vector<Problem> forget_all();
   /// Throws io.
   void save() const;

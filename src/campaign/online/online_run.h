@@ -20,37 +20,37 @@ namespace attune {
 struct OnlineCalls {
   /// Tunes shapes of one family and publishes their rows.
   std::function<CampaignResult(const FamilySpec& family, std::span<const Problem> problems)> tune;
-  /// Receives what the run reports, a line at a time, as it happens.
+  /// Receives each line of the run's report at once.
   std::function<void(const std::string& line)> report;
-  /// Asked before each call of `tune` and after the last; true ends the run, and the rest stays in the queue. Empty:
+  /// Asked before each call of `tune` and after the last. True ends the run, and the rest stays in the queue. Empty:
   /// never.
   std::function<bool()> is_over;
-  /// Called once, when the run first has the turn, before anything is reported. Empty: nothing is done.
+  /// Called once, when the run first has the turn, before the first report. Empty: not called.
   std::function<void()> begin;
 };
 
 /// Tunes the queue's shapes, a few at a time. Only the process that has the turn may use this.
 class OnlineRun {
  public:
-  /// Maximum number of shapes in one call of `tune`. They share the wait between finals and confirm; a process whose
+  /// Maximum number of shapes in one call of `tune`. They share the wait between finals and confirm. A process whose
   /// starter has gone ends after them.
   static constexpr size_t kMaxAtOnce = 4;
 
-  /// All arguments outlive this.
+  /// All arguments must outlive this.
   OnlineRun(const OnlineQueue& queue, OnlineAttempts& attempts, const DeviceInfo& device, const OnlineCalls& calls)
       : queue_(queue), attempts_(attempts), device_(device), calls_(calls) {}
 
   /// Returns the given-up shapes to the queue. Throws io.
   void retry();
-  /// Runs until nothing waits or `is_over`. Returns 0, or the exit status of a tuning that a signal ended. Throws what
-  /// `tune` throws, and io; the shapes that are not done stay in the queue.
+  /// Runs until the queue is empty or `is_over`. Returns 0, or the exit status of a tuning that a signal ended. Throws
+  /// io and the exceptions of `tune`; unfinished shapes stay in the queue.
   int work();
   /// Returns a sentence with the numbers of tuned and given-up shapes.
   std::string summary() const;
 
  private:
   struct Batch {
-    const FamilySpec* family = nullptr;  ///< Null: nothing waits.
+    const FamilySpec* family = nullptr;  ///< Null: the queue is empty.
     std::vector<Problem> problems;
   };
   enum class End : uint8_t;
@@ -74,11 +74,11 @@ struct OnlineEnd {
   bool had_turn = false;
 };
 /// Ensures that no shape is left in the queue. An application writes a shape first and then starts this program. If the
-/// program finds the turn taken it ends, and relies on the holder, which looks at the queue again *after* releasing the
-/// turn. Either the shape was written before that look, which then sees it; or it was written after the turn was free,
-/// and the program started for it gets the turn. If two find the turn free, one gets it, the other ends, and the same
+/// turn is taken, the program ends and relies on the holder, which looks at the queue again *after* releasing the turn.
+/// If the shape was written before that look, the holder sees it. If it was written later, the turn was free and the
+/// program started for it gets the turn. If two programs find the turn free, one gets it and the other ends; the same
 /// holds for the one that got it. A killed process releases the turn without a look: the applications start another,
-/// though not at once (OnlineOptions::pause). Makes the queue's folder. `retry`: as OnlineRun::retry(), at the start.
+/// though not at once (OnlineOptions::pause). Creates the queue's folder. `retry`: as OnlineRun::retry(), at the start.
 /// Throws like OnlineRun.
 OnlineEnd empty_queue(const OnlineQueue& queue, const DeviceInfo& device, const OnlineCalls& calls, bool retry = false);
 
@@ -88,12 +88,12 @@ struct OnlineMethod {
   std::string timeout = "5m";
   uint64_t max_trials = 24;
   double quiet_wait_s = 0;
-  std::filesystem::path overlay;  ///< Folder of the tables that are written.
+  std::filesystem::path overlay;  ///< Folder of the written tables.
 };
 /// Returns the options of a run that tunes shapes of a family into its table in the overlay.
 TuneOptions online_tune_options(const OnlineMethod& method, const FamilySpec& family,
                                 std::span<const Problem> problems);
-/// Tunes shapes like `attune tune`; makes the overlay's folder. Throws like run_campaign().
+/// Tunes shapes like `attune tune`; creates the overlay's folder. Throws like run_campaign().
 CampaignResult tune_into_overlay(const OnlineMethod& method, const FamilySpec& family,
                                  std::span<const Problem> problems);
 

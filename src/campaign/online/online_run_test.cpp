@@ -24,7 +24,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using testing::StartsWith;
 
-/// A queue in a temporary folder, and a tuner that remembers what it was asked and answers as a test wants.
+/// A queue in a temporary folder, and a tuner that records its calls and answers as a test wants.
 class OnlineQueueRun : public testing::Test {
  protected:
   OnlineQueueRun() {
@@ -63,7 +63,7 @@ class OnlineQueueRun : public testing::Test {
     return empty_queue(queue_, device_, calls_, retry);
   }
   OnlineAttempts attempts() const { return OnlineAttempts(queue_.folder() / "attempts.csv"); }
-  /// A shape as it is read from the queue, which is how attempts name it.
+  /// A shape as read from the queue; attempts use this spelling.
   Problem queue_problem(int m = 1) const {
     const Problem problem = test_problem(m);
     const CsvDocument list = CsvDocument::parse(untuned_text(family_, {&problem, 1}), "list");
@@ -75,7 +75,7 @@ class OnlineQueueRun : public testing::Test {
     before.give_up(queue_problem(m), reason);
     before.save();
   }
-  /// Records a shape as processes do that end while they tune it.
+  /// Records a shape like processes that end while they tune it.
   void begin_and_die(int m, int64_t times) const {
     OnlineAttempts before = attempts();
     for (int64_t i = 0; i < times; ++i) before.begin(queue_problem(m));
@@ -265,7 +265,7 @@ TEST_F(OnlineQueueRun, LooksAgainAfterItReleasedTheTurn) {
   calls_.begin = [&] { ++num_begun; };
   calls_.report = [this](const std::string& line) {
     said_.push_back(line);
-    // An application adds a shape when the run has looked for the last time; the program it starts finds no turn.
+    // An application adds a shape just after the run's last look; the program it starts does not get the turn.
     if (said_.size() == 1) add({2});
   };
   run();

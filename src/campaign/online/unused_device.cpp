@@ -13,7 +13,7 @@
 namespace attune {
 namespace {
 
-/// Why a device cannot be taken, as a clause; else takes its turn.
+/// Takes the turn of a device. If that is not possible, returns the reason as a clause.
 std::string take(const DeviceInfo& wanted, const DeviceInfo& one, const DevicesHere& here,
                  const std::filesystem::path& state, std::unique_ptr<FileLock>& turn) {
   if (one.fingerprint() != wanted.fingerprint()) return "it is another model";

@@ -13,26 +13,26 @@
 
 namespace attune {
 
-/// A device to tune on beside an application that uses another one.
+/// A device to tune on while an application uses another one.
 struct UnusedDevice {
   DeviceInfo info;
-  /// Its turn (OnlineQueue::turn()): no other program tunes on it online. Null: its kind says nobody's use, so programs
-  /// share it.
+  /// Its turn (OnlineQueue::turn()): no other program tunes on it online. Null: usage of this kind of device is
+  /// unknown, so programs share it.
   std::unique_ptr<FileLock> turn;
 };
 
-/// What is known of the devices of a machine.
+/// The devices of a machine and their use.
 struct DevicesHere {
-  std::span<const DeviceInfo> listed;                        ///< Of one kind.
-  std::function<std::string(std::string_view id)> use_of{};  ///< As DeviceKind::use_of; empty: null there.
+  std::span<const DeviceInfo> listed;                        ///< Devices of one kind.
+  std::function<std::string(std::string_view id)> use_of{};  ///< As DeviceKind::use_of; empty if that is null.
 };
 
-/// The first that is another device than `device`, has its fingerprint, is not in use, and on which no other program
-/// tunes online with this state folder; the device itself where its kind does not say who uses one. Nothing keeps
-/// others from using it afterwards. Throws unavailable with a sentence that names what was found where there is none,
-/// and io.
+/// Returns the first idle device with the same fingerprint as `device`, other than `device` itself, on which no other
+/// program tunes online with this state folder. If usage of this kind is unknown, returns `device` itself. Other
+/// programs may start to use it afterwards. Throws io, and unavailable with the reason for each device if all are
+/// refused.
 UnusedDevice find_unused(const DeviceInfo& device, const DevicesHere& here, const std::filesystem::path& state);
-/// Of this machine: asks the driver of the device's kind. Throws like the other one.
+/// Looks at the devices of this machine: asks the driver of the device's kind. Throws like the other one.
 UnusedDevice find_unused(const DeviceInfo& device, const std::filesystem::path& state);
 
 }  // namespace attune

@@ -75,7 +75,7 @@ TEST_F(UnusedDeviceTest, WhatWasFoundIsSaidWhereThereIsNone) {
   EXPECT_THAT(why_none(), HasSubstr("(it is the only one that this process sees)"));
 }
 
-/// Two programs that look at the same moment see both that nobody uses it.
+/// Two programs that look at the same moment both find the device idle.
 TEST_F(UnusedDeviceTest, OneProgramTunesOnADevice) {
   const UnusedDevice first = find(), second = find();
   EXPECT_EQ(first.info.id, "cuda:2");

@@ -115,10 +115,10 @@ CompileCommand HostCompiler::command(const CompileTask& task, const fs::path& fo
   CompileCommand command;
   command.output = "kernel.so";
   command.environment = environment_in(folder);
-  // -nostdlib: a kernel needs no start-up files and no libc of its own (6 to 8 ms of about 40); every process has the
-  // libc functions that the compiler calls, and libgcc is linked in. Distributions enable different hardening by
-  // default, but a kernel must be identical, and equally fast, under each. Interposition would forbid inlining an
-  // entry.
+  // -nostdlib: a kernel needs no start-up files and no libc of its own, which would take 6 to 8 ms of about 40. Every
+  // process has the libc functions that the compiler calls, and libgcc is linked in. Distributions enable different
+  // hardening by default, but a kernel must be identical, and equally fast, under each. Interposition would forbid
+  // inlining an entry.
   command.arguments = {program.string(),
                        "-pipe",
                        "-shared",
@@ -131,7 +131,7 @@ CompileCommand HostCompiler::command(const CompileTask& task, const fs::path& fo
                        "-fno-stack-clash-protection"};
   if (instruction_set() == "x86-64") command.arguments.push_back("-fcf-protection=none");
   for (const char* file : {"-o", "kernel.so", "-x", "c", "kernel.c"}) command.arguments.push_back(file);
-  // After the source: a linker that links libraries only as needed must know the undefined symbols first.
+  // After the source: a linker that links libraries only as needed must see the undefined symbols first.
   command.arguments.insert(command.arguments.end(), task.options.begin(), task.options.end());
   command.arguments.push_back("-lgcc");
   return command;

@@ -6,7 +6,7 @@ namespace attune {
 
 /// `hostcc`: the C compiler of this machine, for kernels of the host: $ATTUNE_CC (a path, or a name on PATH), else the
 /// first of gcc, cc and clang on PATH. The variables are read at each call. A source is one file of C without library
-/// headers; it may call only libc (which every process has) and the compiler's own support functions.
+/// headers. It may call only libc (which every process has) and the compiler's own support functions.
 class HostCompiler : public Compiler {
  public:
   std::string_view name() const override { return "hostcc"; }
@@ -18,7 +18,7 @@ class HostCompiler : public Compiler {
   CompilerLimits limits() const override {
     return {.memory_bytes = uint64_t{4} << 30, .deadline = Milliseconds(60'000)};
   }
-  /// `code_bytes`: bytes of machine code. The command asks for nothing else that could be reported.
+  /// `code_bytes`: bytes of machine code. The command asks for no other report.
   std::map<std::string, std::string> report(const CompilerOutput& output) const override;
   std::string flaw_of(std::string_view file) const override;
 };

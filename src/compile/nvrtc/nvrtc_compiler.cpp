@@ -59,7 +59,7 @@ class Program {
   std::string error_;
 };
 
-/// The largest number that stands before a word in the assembler's report: 40 of `Used 40 registers, used 1 barriers`.
+/// The largest number before a word in the assembler's report: 40 of `Used 40 registers, used 1 barriers`.
 std::optional<uint64_t> largest_before(std::string_view log, std::string_view word) {
   std::optional<uint64_t> largest;
   for (size_t at = log.find(word); at != log.npos; at = log.find(word, at + 1)) {
@@ -72,7 +72,7 @@ std::optional<uint64_t> largest_before(std::string_view log, std::string_view wo
   return largest;
 }
 
-/// NVRTC takes texts that end with a zero, and would compile what stands before one.
+/// NVRTC takes zero-terminated texts, and would ignore everything after a zero.
 void refuse_zeros(const CompileTask& task) {
   const auto has_zero = [](const std::string& text) { return text.find('\0') != text.npos; };
   if (has_zero(task.source) || std::any_of(task.options.begin(), task.options.end(), has_zero))

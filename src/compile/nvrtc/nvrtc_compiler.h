@@ -8,11 +8,11 @@ namespace attune {
 
 /// Version of NVRTC: 13.0 as a pair.
 using NvrtcVersion = std::pair<int, int>;
-/// False for `--minimal`, which a version before 12.4 refuses and which changes no code: it is left out then.
+/// False for `--minimal`, which a version before 12.4 refuses. It changes no code, so it is omitted then.
 bool nvrtc_takes(std::string_view option, NvrtcVersion version);
 
-/// CUDA C++ to a cubin for one architecture (`sm_90`, or `sm_90a` with that architecture's own instructions), by NVRTC.
-/// It needs no GPU. The headers beside the library (`cuda_bf16.h`, `mma.h`) may be included.
+/// Compiles CUDA C++ to a cubin for one architecture (`sm_90`, or `sm_90a` with that architecture's own instructions),
+/// by NVRTC. It needs no GPU. Sources may include the headers installed with the library (`cuda_bf16.h`, `mma.h`).
 class NvrtcCompiler final : public LibraryCompiler {
  public:
   std::string_view name() const override { return "nvrtc"; }

@@ -15,14 +15,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// By name, as the loader finds it, and where the toolkit is installed by default.
+/// By name, for the loader, and at the default path of the toolkit.
 constexpr const char* kFiles[] = {"libnvrtc.so.13", "libnvrtc.so.12", "/usr/local/cuda/lib64/libnvrtc.so.13",
                                   "/usr/local/cuda/lib64/libnvrtc.so.12"};
 
 constexpr VendorLibrary::Description kDescription{"NVRTC", "version 12", "nvrtcVersion",
                                                   "install the CUDA toolkit's libraries"};
 
-/// Toolkits have `lib64/` and `include/` side by side, PyPI's packages `lib/` and `include/`.
+/// Toolkits have sibling folders `lib64/` and `include/`, PyPI's packages `lib/` and `include/`.
 std::string find_includes(const fs::path& file) {
   std::error_code error;
   for (fs::path folder = file.parent_path(); folder.has_relative_path(); folder = folder.parent_path()) {
@@ -34,7 +34,8 @@ std::string find_includes(const fs::path& file) {
 }  // namespace
 
 NvrtcLibrary::NvrtcLibrary() {
-  // Whatever the application has loaded: kernels are named after the toolchain that compiles them, in a helper.
+  // Ignores libraries that the application has loaded: kernels are named after the toolchain that compiles them, in a
+  // helper.
   const VendorLibrary library = VendorLibrary::open(kDescription, kFiles, LibraryChoice::listed);
 #define ATTUNE_NVRTC_LOAD(name) library.load(#name, name);
   ATTUNE_NVRTC_FUNCTIONS(ATTUNE_NVRTC_LOAD)

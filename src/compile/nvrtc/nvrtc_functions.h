@@ -26,12 +26,12 @@ class NvrtcLibrary {
   /// The first call opens the library (30 ms); the process keeps it. Throws unavailable, naming what to install.
   static const NvrtcLibrary& get();
 
-  /// `13.0-f5cbe52a`: the version that the library tells, and the beginning of its file's hash, because builds of one
-  /// version make other code.
+  /// `13.0-f5cbe52a`: the version that the library reports, and the beginning of its file's hash. Builds of one version
+  /// generate different code.
   std::string version() const;
-  /// The version that the library tells. Throws unavailable.
+  /// The version that the library reports. Throws unavailable.
   std::pair<int, int> version_number() const;
-  /// Folder of CUDA's headers that belong to the library; empty when they are not installed beside it.
+  /// Folder of CUDA's headers that belong to the library; empty when they are not installed with it.
   const std::string& include_folder() const noexcept { return include_folder_; }
 
 #define ATTUNE_NVRTC_MEMBER(name) decltype(&::name) name = nullptr;

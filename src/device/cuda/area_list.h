@@ -4,11 +4,11 @@
 
 namespace attune {
 
-/// Areas that one launch of a kernel of device_kernels.cu works on, which is passed by value. An area is cut into
-/// pieces, and pieces are numbered through all areas, so that blocks share the work evenly whatever the sizes are.
+/// Areas for one launch of a kernel of device_kernels.cu, passed by value. An area is cut into pieces, which are
+/// numbered through all areas, so that blocks share the work evenly for any sizes.
 struct AreaList {
-  static constexpr uint32_t kMaxAreas = 120;  ///< What fits into the 4 KiB of a launch's arguments.
-  /// Whole elements of a pattern, and as few as keep a multiprocessor busy.
+  static constexpr uint32_t kMaxAreas = 120;  ///< Maximum that fits into the 4 KiB of a launch's arguments.
+  /// A multiple of every element size, and just large enough to keep a multiprocessor busy.
   static constexpr uint64_t kPieceBytes = 64 << 10;
 
   uint8_t* data[kMaxAreas];

@@ -7,7 +7,7 @@
 namespace attune {
 namespace {
 
-/// A thread that captures nothing may make calls which a capture of another thread forbids.
+/// Allows a thread that captures nothing to make calls which a capture of another thread forbids.
 class RelaxedThread final : public CaptureExemption {
  public:
   explicit RelaxedThread(const CudaDriver& driver) : driver_(driver) {
@@ -31,7 +31,7 @@ uint64_t CudaCallerStreams::capture_of(void* stream) const noexcept {
   cuuint64_t number = 0;
   const CUresult result =
       driver_.stream_capture_info(static_cast<CUstream>(stream), &status, &number, nullptr, nullptr, nullptr);
-  // To one that has failed nothing can be added: the launch says so, and nothing is kept for it.
+  // Nothing can be added to a failed capture: the launch reports it, and no object is kept for it.
   return result == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_ACTIVE ? number : 0;
 }
 

@@ -20,7 +20,7 @@ class CudaCallerStreams final : public CallerStreams {
  private:
   const CudaDriver& driver_;
   CUcontext context_ = nullptr;
-  CUstream own_ = nullptr;  ///< Waits for no other stream, and none for it.
+  CUstream own_ = nullptr;  ///< Neither waits for another stream nor delays one.
 };
 
 }  // namespace attune

@@ -14,13 +14,13 @@
 namespace attune {
 namespace {
 
-constexpr double kClockUs = 8;  // With its launch and its answer about 20.
+constexpr double kClockUs = 8;  // About 20 with its launch and its answer.
 
 std::unique_ptr<Device> open_cuda_device(std::string_view id, int64_t) {
   return std::make_unique<CudaDevice>(cuda_device_info(CudaDriver::get(), cuda_ordinal(id)));
 }
 
-/// Chosen by hand; what was checked of them on GPUs is in docs/performance.md.
+/// Chosen by hand; docs/performance.md lists the checks on GPUs.
 ContestConstants cuda_constants() {
   ContestConstants constants;
   constants.race.prior_sigma = 0.01;
@@ -96,8 +96,8 @@ void register_cuda_devices(std::vector<DeviceKind>& kinds) {
                    .timing = Timing::graph,
                    .contest = cuda_constants(),
                    .max_open_problems = 6,
-                   // What cudaMalloc promises (CUDA C++ Programming Guide, Device Memory Accesses); PyTorch's pieces
-                   // of it have 512.
+                   // Guaranteed by cudaMalloc (CUDA C++ Programming Guide, Device Memory Accesses). PyTorch divides it
+                   // into pieces with an alignment of 512.
                    .allocation_alignment = 256,
                    .compiles_beside_measuring = true,
                    .max_workers = 4,

@@ -9,8 +9,8 @@
 
 namespace attune {
 
-/// A GPU of NVIDIA's, in its primary context, which other libraries of the process use as well. The context is made
-/// current for each call and left as it was found.
+/// An NVIDIA GPU, in its primary context, which other libraries of the process use as well. Each call makes the context
+/// current and restores the previous one.
 class CudaDevice final : public Device {
  public:
   /// An id of list_cuda_devices(). Throws unavailable, device.

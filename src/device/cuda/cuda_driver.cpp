@@ -14,7 +14,7 @@ constexpr const char* kFiles[] = {"libcuda.so.1"};
 constexpr VendorLibrary::Description kDescription{"the NVIDIA driver (libcuda.so.1)", "CUDA 12.0", "cuInit",
                                                   "install it"};
 
-// The name after cuda.h has replaced it by that of the version it declares: `cuMemAlloc_v2`.
+// The name after cuda.h has replaced it by the version that it declares: `cuMemAlloc_v2`.
 #define ATTUNE_CUDA_TEXT_OF(name) #name
 #define ATTUNE_CUDA_TEXT(name) ATTUNE_CUDA_TEXT_OF(name)
 
@@ -50,7 +50,7 @@ const CudaDriver* CudaDriver::find() {
 const CudaDriver& CudaDriver::get() {
   const CudaDriver* const driver = find();
   if (driver == nullptr) {
-    // Throws with the loader's reason where there is no driver.
+    // Throws with the loader's reason if there is no driver.
     VendorLibrary::open(kDescription, kFiles, LibraryChoice::of_driver);
     ::attune::fail(
         ErrorCode::unavailable,

@@ -57,23 +57,23 @@ namespace attune {
   X(cuFuncSetAttribute)                \
   X(cuLaunchKernel)
 
-/// The driver of NVIDIA GPUs, opened at run time, so that the program starts where none is. Its functions may be called
-/// by any thread.
+/// The driver of NVIDIA GPUs. It is opened at run time, so that the program starts without one. Any thread may call its
+/// functions.
 class CudaDriver {
  public:
-  /// Null where there is no libcuda.so.1, or no GPU. The first call opens and initialises the driver (0.1 s and more);
-  /// the process keeps it. Throws unavailable for a file that is there and cannot be opened, or is not the driver, and
-  /// for a driver that cannot be used, with what to do.
+  /// Null without libcuda.so.1 or without a GPU. The first call opens and initialises the driver (0.1 s and more); the
+  /// process keeps it. Throws unavailable, with a remedy, for a file that cannot be opened or is not the driver, and
+  /// for a driver that cannot be used.
   static const CudaDriver* find();
   /// Like find(), but throws unavailable where find() returns null.
   static const CudaDriver& get();
 
-  /// Those whose newest versions drivers of CUDA 12.0 lack.
+  /// Functions whose newest versions are missing in drivers of CUDA 12.0.
   PFN_cuEventElapsedTime_v2000 event_elapsed_time = nullptr;
   PFN_cuStreamGetCaptureInfo_v11030 stream_capture_info = nullptr;
 
-  /// Throws device with the driver's words unless the result is a success; unavailable for what the GPU does not
-  /// support. `action`: `allocate memory`.
+  /// Throws device with the driver's text unless the result is a success; unavailable if the GPU does not support the
+  /// action. `action`: `allocate memory`.
   void check(CUresult result, std::string_view action) const {
     if (result != CUDA_SUCCESS) fail(result, action);
   }
@@ -86,12 +86,12 @@ class CudaDriver {
   [[noreturn]] void fail(CUresult result, std::string_view action) const;
 };
 
-/// While it lives, a context is the calling thread's current one, and what the thread does disturbs no capture of
-/// another. Afterwards both are as they were. About 0.1 µs.
+/// During its life, a context is the calling thread's current one, and the thread disturbs no capture of another
+/// thread. Then restores the previous state. About 0.1 µs.
 class CurrentContext {
  public:
   CurrentContext(const CudaDriver& driver, CUcontext context);
-  /// For destructors: where the context cannot be made current, it is lost, and what belongs to it is gone.
+  /// For destructors: if the context cannot be made current, it is lost together with its resources.
   CurrentContext(const CudaDriver& driver, CUcontext context, std::nothrow_t) noexcept;
   ~CurrentContext();
   CurrentContext(const CurrentContext&) = delete;

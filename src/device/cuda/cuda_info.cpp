@@ -10,12 +10,12 @@
 namespace attune {
 namespace {
 
-/// The marks around a graph cost about 3 µs, the same for every kernel (docs/performance/gpu_samples.md,
-/// First launch of a graph).
+/// The marks around a graph cost about 3 µs, the same for every kernel (docs/performance/gpu_samples.md, First launch
+/// of a graph).
 constexpr int64_t kLeastSampleUs = 400;
 
 /// Operations of one multiprocessor in a cycle, by the tables of NVIDIA's architecture papers (a peak rate divided by
-/// multiprocessors and boost clock), accumulated in fp32 where the type has a choice.
+/// multiprocessors and boost clock), accumulated in fp32 if the type has a choice.
 struct ArchitectureRates {
   int major, minor;
   int fp64, fp32, half, int8, fp8;  ///< `half`: bf16 and fp16; 0: the type has no unit of its own.
@@ -91,7 +91,7 @@ std::map<std::string, double> cuda_peak_gflops(const CudaRates& rates) {
       kRates, [&](const auto& one) { return one.major == rates.major && one.minor == rates.minor; });
   if (found == std::end(kRates)) return {};
   const double cycles = static_cast<double>(rates.multiprocessors) * rates.clock_ghz;
-  // What has no unit of its own is widened to halves.
+  // A type without its own unit is widened to halves.
   const double half = found->half * cycles, int8 = std::max(found->int8, found->half) * cycles,
                fp8 = std::max(found->fp8, found->half) * cycles;
   return {{"fp64", found->fp64 * cycles},
@@ -126,7 +126,7 @@ CUdevice device_of(const CudaDriver& driver, std::string_view id) {
 
 std::string cuda_visible_name(std::string_view id) {
   const CudaDriver& driver = CudaDriver::get();
-  // The driver gives a part's UUID without the letters that tell it from a whole GPU's.
+  // The driver returns a part's UUID without the letters that distinguish it from a whole GPU's.
   if (cuda_device_info(driver, cuda_ordinal(id)).model.find(" MIG ") != std::string::npos) return {};
   CUuuid uuid{};
   driver.check(driver.cuDeviceGetUuid(&uuid, device_of(driver, id)), "identify a device");

@@ -6,11 +6,11 @@
 
 namespace attune {
 
-/// Kernels in a context, which outlives them.
+/// Kernels in a context, which must outlive them.
 class CudaKernelModule final : public KernelModule {
  public:
-  /// `image`: a fatbin or cubin. The driver compiles what it has as text, where it has no binary for the GPU. Throws
-  /// device. `time`: counts what run() takes; null: nobody does.
+  /// `image`: a fatbin or cubin. Without a binary for the GPU, the driver compiles the text in it. Throws device.
+  /// `time`: counts the time of run(); null: not counted.
   CudaKernelModule(const CudaDriver& driver, CUcontext context, const void* image, DeviceTime* time = nullptr);
   ~CudaKernelModule() override;
   CudaKernelModule(const CudaKernelModule&) = delete;
@@ -18,9 +18,9 @@ class CudaKernelModule final : public KernelModule {
 
   void run(const char* kernel, const LaunchGrid& grid, std::span<void* const> arguments) override;
   CUfunction function(const char* kernel) const;  ///< Lives as long as the module.
-  /// Lets a kernel be launched with more shared memory than 48 KiB.
+  /// Raises the limit of a kernel's shared memory above 48 KiB.
   void allow_shared_bytes(CUfunction kernel, uint32_t bytes) const;
-  /// Enqueues a kernel on a stream of the context, which is the current one. Any thread.
+  /// Enqueues a kernel on a stream of the context, which must be current. Any thread.
   void enqueue(CUfunction kernel, const LaunchGrid& grid, std::span<void* const> arguments, CUstream stream) const;
 
  private:

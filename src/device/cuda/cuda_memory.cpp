@@ -71,7 +71,7 @@ void CudaMemory::upload(void* to, std::span<const std::byte> from) {
   within([&](Contents&) {
     driver_.check(driver_.cuCtxSynchronize(), "complete its work");
     driver_.check(driver_.cuMemcpyHtoD(address_of(to), from.data(), from.size()), "take a copy");
-    // The call may return once the bytes are staged, and streams of others do not wait for the rest.
+    // The call may return once the bytes are staged, and streams of other libraries do not wait for the rest.
     driver_.check(driver_.cuCtxSynchronize(), "take a copy");
   });
 }
@@ -106,7 +106,7 @@ Inspection CudaMemory::inspect(std::span<const PatternArea> compared, std::span<
 double CudaMemory::read_bandwidth_gbs(uint64_t working_set_bytes) {
   const uint64_t bytes = std::clamp<uint64_t>(working_set_bytes, 1u << 16, kReadBytes) / 16 * 16;
   const Buffer area = allocate(bytes, kDriverAlignment);
-  // Long enough for a launch to be a small part.
+  // Long enough to make the launch a small part.
   const auto rounds = static_cast<uint32_t>(std::max<uint64_t>(1, 2 * kReadBytes / bytes));
   double us = 0;
   try {

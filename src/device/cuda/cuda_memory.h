@@ -13,7 +13,7 @@ namespace attune {
 /// The memory of a GPU. It has no write protection.
 class CudaMemory final : public DeviceMemory {
  public:
-  /// The context and `time`, which counts what its kernels and copies take, must outlive it.
+  /// The context must outlive it, and so must `time`, which counts the time of its kernels and copies.
   CudaMemory(const CudaDriver& driver, CUcontext context, int64_t num_units, DeviceTime& time);
   ~CudaMemory() override;
 
@@ -27,8 +27,8 @@ class CudaMemory final : public DeviceMemory {
   Protection set_writable(Buffer, bool) noexcept override { return Protection::none; }
   std::byte* host_address(void*) noexcept override { return nullptr; }
 
-  /// Read bandwidth in GB/s for a working set, by reading one of that size, of 256 MiB at most. Throws device
-  /// without memory for it.
+  /// Read bandwidth in GB/s for a working set, measured on one of that size, at most 256 MiB. Throws device without
+  /// memory for it.
   double read_bandwidth_gbs(uint64_t working_set_bytes);
   double clock_ghz(double us);
 
@@ -41,7 +41,8 @@ class CudaMemory final : public DeviceMemory {
   DeviceTime& time_;
   struct Contents {
     std::optional<DeviceKernels> kernels;
-    std::unordered_map<void*, CUdeviceptr> blocks;  ///< Those of allocations that begin within theirs.
+    std::unordered_map<void*, CUdeviceptr>
+        blocks;  ///< Blocks of allocations that do not begin at the start of their block.
   };
   Mutex mutex_;
   Contents contents_ ATTUNE_GUARDED_BY(mutex_);

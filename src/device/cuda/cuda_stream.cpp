@@ -17,13 +17,13 @@ class CudaGraph final : public Graph {
     const CurrentContext current(driver_, context_);
     driver_.check(driver_.cuGraphLaunch(executable_, stream_), "launch a graph");
   }
-  /// Copies the work to the device now. Else its first launch does, node by node beside the kernels: 0.7 µs for each
-  /// (docs/performance/gpu_samples.md, First launch of a graph).
+  /// Copies the work to the device now. Otherwise its first launch does it, node by node while the kernels run: 0.7 µs
+  /// for each (docs/performance/gpu_samples.md, First launch of a graph).
   void upload() {
     const CurrentContext current(driver_, context_);
     driver_.check(driver_.cuGraphUpload(executable_, stream_), "copy a graph to the device");
   }
-  /// Returns whether the work was replaced: the new one has the same nodes with other parameters.
+  /// Returns whether the work was replaced, which requires the same nodes; their parameters may differ.
   bool replace(CUgraph graph) noexcept {
     CUgraphExecUpdateResultInfo info{};
     return driver_.cuGraphExecUpdate(executable_, graph, &info) == CUDA_SUCCESS;
@@ -67,7 +67,7 @@ void CudaStream::record(uint32_t event) {
 
 void CudaStream::begin_capture() {
   const CurrentContext current(driver_, context_);
-  // What other threads do meanwhile concerns nobody here; what this one does and a capture forbids ends it.
+  // Thread-local capture mode: only illegal calls on this thread invalidate the capture.
   driver_.check(driver_.cuStreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), "begin a capture");
   is_capturing_ = true;
 }

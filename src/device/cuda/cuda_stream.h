@@ -7,7 +7,7 @@
 
 namespace attune {
 
-/// A stream of its own, which waits for no other.
+/// A separate stream, which waits for no other.
 class CudaStream final : public Stream {
  public:
   /// The context must outlive it. Throws device.
@@ -28,7 +28,7 @@ class CudaStream final : public Stream {
   CUcontext context_;
   CUstream stream_ = nullptr;
   bool is_capturing_ = false;
-  std::array<CUevent, 1024> events_{};  ///< Made when they are first recorded.
+  std::array<CUevent, 1024> events_{};  ///< Created when first recorded.
 };
 
 }  // namespace attune

@@ -31,7 +31,7 @@ void append(AreaList& list, const PatternArea& one) {
   ++list.count;
 }
 
-/// An area that is hashed, for which a pattern is nothing.
+/// An area to hash, without a pattern.
 void append(AreaList& list, const Buffer& area) { append(list, PatternArea{area, {}}); }
 
 }  // namespace
@@ -77,7 +77,7 @@ std::vector<DeviceKernels::Words> DeviceKernels::answers(size_t count) {
   return words;
 }
 
-/// Makes room for so many answers. The memory is kept, because an allocation takes longer than what is asked.
+/// Makes room for `count` answers. The memory is kept, because an allocation takes longer than the kernels.
 void DeviceKernels::reserve_answers(size_t count) {
   if (count <= num_words_) return;
   CUdeviceptr more = 0;
@@ -87,8 +87,7 @@ void DeviceKernels::reserve_answers(size_t count) {
   num_words_ = count;
 }
 
-/// Enqueues a kernel over the areas, as few launches as they fit into. Its answers about them stand from `first_answer`
-/// on.
+/// Enqueues a kernel over the areas, in as few launches as possible. Its answers about them begin at `first_answer`.
 template <typename Area>
 void DeviceKernels::launch_over(CUfunction kernel, std::span<const Area> areas, size_t first_answer) {
   for (size_t first = 0; first < areas.size(); first += AreaList::kMaxAreas) {
@@ -105,7 +104,7 @@ void DeviceKernels::fill(std::span<const PatternArea> areas) {
   driver_.check(driver_.cuEventRecord(begin_, nullptr), "mark a time");
   launch_over(fill_, areas, 0);
   driver_.check(driver_.cuEventRecord(end_, nullptr), "mark a time");
-  // Streams of others are not ordered behind this one.
+  // Streams of other libraries are not ordered behind this one.
   driver_.check(driver_.cuCtxSynchronize(), "set its memory");
   time_.add_busy_us(marked_us());
 }
@@ -124,7 +123,7 @@ Inspection DeviceKernels::inspect(std::span<const PatternArea> compared, std::sp
   driver_.check(driver_.cuEventRecord(end_, nullptr), "mark a time");
   const std::vector<Words> all = answers(count);
   time_.add_busy_us(marked_us());
-  // Places are answered as complements, so that 0, the least of them, stands for none.
+  // Answers hold complements of positions, so that 0, the least value, means none.
   for (const auto& [other, num_equal, equal, unused] : std::span(all).first(compared.size()))
     found.scans.push_back({other == 0 ? std::nullopt : std::optional(~other), num_equal, num_equal > 0 ? ~equal : 0});
   for (size_t i = 0; i < hashed.size(); ++i) {
@@ -144,7 +143,7 @@ double DeviceKernels::read_us(Buffer area, uint32_t rounds) {
   return us;
 }
 
-/// Time between the marks, which have been reached.
+/// Time between the marks, which must have been reached.
 double DeviceKernels::marked_us() const {
   float ms = 0;
   driver_.check(driver_.event_elapsed_time(&ms, begin_, end_), "take a time");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the device does with its own memory, for cuda_memory.cpp, and what it knows of its speed, for cuda_device.cpp.
-// Grids may have any size.
+// Kernels for the device's own memory, for cuda_memory.cpp, and for its speed, for cuda_device.cpp. Grids may have any
+// size.
 #include <cstdint>
 
 #include "device/cuda/area_list.h"
@@ -27,12 +27,12 @@ __device__ uint8_t byte_at(uint64_t pattern, uint64_t address) {
 /// Part of an area that one block works on.
 struct Piece {
   uint32_t area;
-  uint64_t begin, end;  // In bytes of the area.
+  uint64_t begin, end;  // Bytes within the area.
 };
 
-/// The piece of a number, for all threads of a block alike.
+/// Returns the piece with a number; equal for all threads of a block.
 __device__ Piece piece_of(const AreaList& list, uint32_t number) {
-  uint32_t low = 0, high = list.count;  // An area without bytes has no piece, so the last that begins here is meant.
+  uint32_t low = 0, high = list.count;  // An area without bytes has no piece, so choose the last area that begins here.
   while (high - low > 1) {
     const uint32_t middle = (low + high) / 2;
     (list.first_piece[middle] <= number ? low : high) = middle;
@@ -67,7 +67,7 @@ __device__ uint64_t block_sum(uint64_t value, uint64_t* shared) {
 
 extern "C" {
 
-/// Answers nothing.
+/// Has no answer.
 __global__ void attune_fill(const __grid_constant__ AreaList list, unsigned long long*) {
   for (uint32_t number = blockIdx.x; number < list.first_piece[list.count]; number += gridDim.x) {
     const Piece piece = piece_of(list, number);
@@ -83,9 +83,9 @@ __global__ void attune_fill(const __grid_constant__ AreaList list, unsigned long
   }
 }
 
-/// `found`, four words of each area, at first 0: complement of the place of the first byte that differs, number of
-/// equal elements, complement of the index of the first equal element. Elements begin at the area's begin; what is left
-/// at its end is compared but no element.
+/// `found`: four words of each area, first 0. They are the complement of the position of the first byte that differs,
+/// the number of equal elements, and the complement of the index of the first equal element. Elements begin at the
+/// area's begin; a partial element at the end is compared but not counted.
 __global__ void attune_scan(const __grid_constant__ AreaList list, unsigned long long* found) {
   for (uint32_t number = blockIdx.x; number < list.first_piece[list.count]; number += gridDim.x) {
     const Piece piece = piece_of(list, number);
@@ -114,8 +114,8 @@ __global__ void attune_scan(const __grid_constant__ AreaList list, unsigned long
   }
 }
 
-/// Adds to the first two of the four words of each area in `sums`, modulo 2^64 each, a mix of each 8 bytes with their
-/// place. Sums do not depend on the order of the threads.
+/// Adds to the first two of the four words of each area in `sums` a mix of each 8 bytes with their place, modulo 2^64
+/// each. Sums do not depend on the order of the threads.
 __global__ void __launch_bounds__(256) attune_hash(const __grid_constant__ AreaList list, unsigned long long* sums) {
   __shared__ uint64_t shared[32];
   for (uint32_t number = blockIdx.x; number < list.first_piece[list.count]; number += gridDim.x) {
@@ -153,7 +153,7 @@ __global__ void __launch_bounds__(256) attune_hash(const __grid_constant__ AreaL
   }
 }
 
-/// Reads the area `rounds` times, past the first-level caches. Writes only what no input gives.
+/// Reads the area `rounds` times, past the first-level caches. Writes only for a value that no input gives.
 __global__ void attune_read(const uint4* area, uint64_t vectors, uint32_t rounds, uint32_t* never) {
   uint32_t seen = 0;
   for (uint32_t round = 0; round < rounds; ++round) {
@@ -168,8 +168,7 @@ __global__ void attune_read(const uint4* area, uint64_t vectors, uint32_t rounds
   if (seen == 0xdeadbeef && vectors == 0) *never = seen;
 }
 
-/// One thread waits for about `ns` and writes the cycles and the nanoseconds that passed between two ticks of the
-/// device's timer.
+/// One thread waits for about `ns`, and writes the cycles and nanoseconds between two ticks of the device's timer.
 __global__ void attune_clock(uint64_t ns, unsigned long long* passed) {
   const auto now = [] {
     uint64_t time;

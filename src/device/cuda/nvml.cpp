@@ -18,7 +18,7 @@ constexpr const char* kFiles[] = {"libnvidia-ml.so.1"};
 constexpr VendorLibrary::Description kDescription{"NVML (libnvidia-ml.so.1)", "CUDA 12.0", "nvmlInit_v2",
                                                   "install the driver's utilities"};
 
-constexpr uint64_t kIdleness = 0x1;  // Between launches the clock is of no interest.
+constexpr uint64_t kIdleness = 0x1;  // The clock between launches does not matter.
 constexpr std::array<std::pair<uint64_t, const char*>, 8> kLimits = {{{0x2, "clocks set by an application"},
                                                                       {0x4, "power limit"},
                                                                       {0x8, "slowdown by the hardware"},
@@ -28,15 +28,15 @@ constexpr std::array<std::pair<uint64_t, const char*>, 8> kLimits = {{{0x2, "clo
                                                                       {0x80, "power brake"},
                                                                       {0x100, "clocks of a display"}}};
 
-// Its header is no part of the toolkit's minimum, so what is used of it is declared here.
+// The minimal toolkit lacks its header, so the used parts are declared here.
 using NvmlDevice = struct NvmlDeviceOpaque*;
-constexpr int kSuccess = 0, kMore = 7;  // NVML_ERROR_INSUFFICIENT_SIZE: there are more than there is room for.
-/// nvmlMemory_v2_t: `used` is without what the driver keeps for itself.
+constexpr int kSuccess = 0, kMore = 7;  // NVML_ERROR_INSUFFICIENT_SIZE: there are more than the given room.
+/// nvmlMemory_v2_t: `used` excludes the driver's own memory.
 struct NvmlMemory {
   unsigned int version = sizeof(NvmlMemory) | 2u << 24;
   unsigned long long total = 0, reserved = 0, free = 0, used = 0;
 };
-/// More is in use than an idle GPU's driver needs, and less than a context takes.
+/// More than an idle GPU's driver uses, and less than a context takes.
 constexpr uint64_t kIdleBytes = uint64_t{64} << 20;
 
 struct Nvml {
@@ -61,7 +61,7 @@ Nvml open_nvml() {
     }
     library->load("nvmlInit_v2", nvml.init);
     library->load("nvmlDeviceGetHandleByPciBusId_v2", nvml.device_of);
-    // The name before 12.2, which later ones have as well.
+    // The name before 12.2, which later versions have as well.
     library->load("nvmlDeviceGetCurrentClocksThrottleReasons", nvml.reasons_of);
     library->load("nvmlDeviceGetComputeRunningProcesses_v3", nvml.processes_of);
     library->load("nvmlDeviceGetMemoryInfo_v2", nvml.memory_of);

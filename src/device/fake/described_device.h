@@ -7,10 +7,10 @@
 
 namespace attune {
 
-/// A fake device that gives another description of itself.
+/// A fake device with another description.
 class DescribedDevice final : public Device {
  public:
-  /// `change(DeviceInfo&)` makes it of the fake device's own.
+  /// `change(DeviceInfo&)` changes the fake device's own description.
   template <typename Change>
   explicit DescribedDevice(Change&& change) {
     std::forward<Change>(change)(info_);

@@ -69,12 +69,12 @@ class FakeDevice::FakeStream final : public Stream {
     return std::make_unique<FakeGraph>(std::exchange(captured_, {}), std::exchange(kept_, {}));
   }
 
-  /// Captures the work, or does it now.
+  /// Captures the work, or runs it now.
   void push(std::function<void()> work) {
     if (device_.capturing_ != this) return work();
     captured_.push_back(std::move(work));
   }
-  /// Something was done that cannot be captured.
+  /// Records a call that cannot be captured.
   void spoil() noexcept { is_spoiled_ = true; }
   void keep(std::shared_ptr<void> object) { kept_.push_back(std::move(object)); }
 
@@ -194,7 +194,7 @@ Disturbance FakeDevice::end_watch() {
 
 void register_fake_devices(std::vector<DeviceKind>& kinds);
 void register_fake_devices(std::vector<DeviceKind>& kinds) {
-  // Virtual time does not drift, so waiting has no use.
+  // Virtual time does not drift, so waiting is useless.
   kinds.push_back({.name = "fake",
                    .list = list_fake_devices,
                    .open = open_fake_device,

@@ -25,7 +25,7 @@ struct FakeNoise {
   double slow_clock_share = 0;  ///< Fraction of relative_clock() calls that return 0.5.
 };
 
-/// A device with memory of its own and a counter as its clock: a fake kernel computes its result on the calling thread
+/// A device with memory of its own and a counter as its clock. A fake kernel computes its result on the calling thread
 /// and then reports its time. Its streams capture. Deterministic for a given noise seed. `fake:0`, gfx `fake`, 4 units.
 class FakeDevice final : public Device, private DeviceThreads, private CallerStreams {
  public:
@@ -34,16 +34,16 @@ class FakeDevice final : public Device, private DeviceThreads, private CallerStr
   FakeDevice(const FakeDevice&) = delete;
   FakeDevice& operator=(const FakeDevice&) = delete;
 
-  /// Time of a launch beside its kernel's, unless it is part of a graph.
+  /// Time that a launch adds to its kernel's, unless it is part of a graph.
   static constexpr double kLaunchUs = 0.5;
-  /// Enqueues a kernel, which takes this time, on a stream (Stream::native()): runs it now, or with each launch of the
+  /// Enqueues a kernel, which takes this time, on a stream (Stream::native()). Runs it now, or with each launch of the
   /// graph that the stream is capturing.
   void enqueue(void* stream, double us, std::function<void()> kernel);
   /// Adds `us` of undisturbed device time now, which cannot be captured. A negative value is an intentional fault.
   /// Thread-safe.
   void advance_us(double us) noexcept;
   double now_us() const noexcept { return now_us_.load(std::memory_order_relaxed); }
-  /// Makes healthy() return false from now on. While the file that $ATTUNE_FAKE_BROKEN_DEVICE names exists, no fake
+  /// Makes healthy() return false from now on. While the file named by $ATTUNE_FAKE_BROKEN_DEVICE exists, no fake
   /// device of any process is healthy.
   void break_down() noexcept { healthy_ = false; }
   /// Virtual time of the fixed roofline: the larger of flops at the peak of `arithmetic` and bytes / bandwidth_gbs.

@@ -11,7 +11,7 @@ namespace attune {
 namespace {
 
 constexpr uintptr_t kDeviceBit = uintptr_t{1} << 63;
-constexpr int kUnset = 0xcd;  // Byte that fills allocated memory, on whose content nobody may rely.
+constexpr int kUnset = 0xcd;  // Byte that fills allocated memory, whose content is undefined.
 
 }  // namespace
 

@@ -9,7 +9,7 @@
 
 namespace attune {
 
-/// Memory that the processor cannot read, as a GPU's: its addresses have their highest bit set, which no address of a
+/// Memory that the processor cannot read, like a GPU's. Its addresses have their highest bit set, which no address of a
 /// process has, and an access through one ends the process. Addresses without that bit are the process's own memory,
 /// which a fake device reaches too. Pages can be made read-only for its kernels.
 class FakeMemory final : public ReachableMemory {
@@ -20,9 +20,9 @@ class FakeMemory final : public ReachableMemory {
 
   /// Number of bytes allocated and not released.
   uint64_t allocated_bytes() const noexcept { return allocated_bytes_.load(); }
-  /// Returns where a kernel of the device finds an address.
+  /// Returns the address at which a kernel of the device finds an address of this memory.
   static std::byte* reach(const void* address) noexcept;
-  /// The same for the operands of a launch.
+  /// Like above, for the operands of a launch.
   static std::vector<void*> reach(std::span<void* const> operands);
 
   Buffer allocate(uint64_t bytes, uint32_t alignment) override;

@@ -18,8 +18,8 @@ class ClockKernel {
   /// not look like a slow clock. After eight readings in a row that are more than 2 % faster, these become the usual
   /// speed.
   double relative();
-  /// The highest clock measured so far, in GHz, if a 64-bit multiplication takes 3 cycles; 0 before calibrate(). Cores
-  /// that take longer (Intel's small ones, AMD's before Zen) have a higher clock than this.
+  /// The highest clock measured so far, in GHz, if a 64-bit multiplication takes 3 cycles; 0 before calibrate(). Slower
+  /// multipliers (Intel's small cores, AMD before Zen) mean that the clock is higher than this.
   double highest_ghz() const noexcept;
 
  private:

@@ -33,8 +33,8 @@ std::map<std::string, double> rates_of(double fp32, double bf16, double fp16, do
   return rates;
 }
 
-/// Four units of 128 bits, as the widest Arm cores have. Their products of 2×4·4×2 bf16 (BFMMLA) are four times as fast
-/// as FMA, those of 2×8·8×2 int8 (SMMLA) eight times.
+/// Four units of 128 bits, as the widest Arm cores have. Matrix products of bf16 (2×4·4×2, BFMMLA) are four times as
+/// fast as FMA, of int8 (2×8·8×2, SMMLA) eight times.
 std::map<std::string, double> arm_flops_per_cycle() {
   constexpr double kFp32 = 32;
   return rates_of(kFp32, 4 * kFp32, 4 * kFp32, 8 * kFp32);

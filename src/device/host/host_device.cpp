@@ -40,7 +40,7 @@ std::unique_ptr<Device> open_host_device(std::string_view, int64_t max_units) {
   return std::make_unique<HostDevice>(max_units);
 }
 
-/// The first cores that this process may use, one for each thread that it may run kernels with.
+/// The first cores that this process may use, one for each kernel thread that it may run.
 std::vector<int> limited_cores(int64_t max_threads) {
   std::vector<int> cores = usable_cores();
   for (const int64_t limit : {stated_threads().threads, max_threads}) {

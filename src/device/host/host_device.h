@@ -16,15 +16,15 @@ namespace attune {
 /// kernel does not count run-queue delays, so no sample is ever dirty).
 class HostDevice final : public Device {
  public:
-  /// `max_threads`: limit on its units besides the process's own; 0: none. Cheap: measures nothing
-  /// before a stream is opened.
+  /// `max_threads`: limit on its units in addition to the process's own; 0: none. Cheap: measures nothing before a
+  /// stream is opened.
   explicit HostDevice(int64_t max_threads = 0);
 
   static DeviceInfo describe(int64_t max_threads = 0);
 
   /// `peak_gflops` is an upper bound: the widest units' work per cycle on every core, times a bound of the clock. That
-  /// bound is 6.5 GHz, which no core sold reaches; on x86-64-v4, where the clock kernel's cycles are known, it is the
-  /// highest clock measured since the first stream was opened, and it rises with faster measurements.
+  /// bound is 6.5 GHz, which no core sold reaches. On x86-64-v4, where the clock kernel's cycles are known, the bound
+  /// is the highest clock measured since the first stream was opened, and it rises with faster measurements.
   const DeviceInfo& info() const override { return info_; }
   double relative_clock() override;
   bool healthy() noexcept override { return true; }
@@ -42,7 +42,7 @@ class HostDevice final : public Device {
   std::vector<int> cores_;
   ClockKernel clock_;
   DeviceInfo info_;
-  double clock_bound_ghz_;  ///< The clock in info_.peak_gflops.
+  double clock_bound_ghz_;  ///< The clock used in info_.peak_gflops.
   HostMemory memory_;
   ThreadWatch threads_;
   std::map<int, double> bandwidths_;  ///< Keyed by the size class's power of two.

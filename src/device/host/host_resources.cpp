@@ -35,7 +35,7 @@ std::vector<fs::path> cgroup_folders(const fs::path& root, std::string_view cont
                             : std::find(controllers.begin(), controllers.end(), controller) != controllers.end();
     if (!wanted) continue;
     const fs::path base = root / "sys/fs/cgroup" / controller;
-    // A container sees its own group as the root, whatever the path says: the walk up ends there.
+    // A container sees its own group as the root, even if the path has more parts: the walk up ends there.
     fs::path group(std::string(fields[2].substr(std::min<size_t>(1, fields[2].size()))));
     while (!group.empty()) {
       folders.push_back(base / group);

@@ -24,7 +24,7 @@ namespace attune {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr double kPartUs = 1000;      // one measured part: long against a barrier's cost
+constexpr double kPartUs = 1000;      // one measured part: long compared with a barrier's cost
 constexpr double kBudgetUs = 30'000;  // for all parts, without the time to fill the memory
 constexpr int kLeastParts = 5;
 
@@ -73,7 +73,7 @@ uint64_t read_all(const std::byte* data, uint64_t bytes) {
   return read_words(data, bytes);
 }
 
-/// Zeroed small pages, like those of malloc for other code (large ones took 600 ms to allocate).
+/// Zeroed small pages, like malloc's for other code (large ones took 600 ms to allocate).
 class Pages {
  public:
   explicit Pages(uint64_t bytes) : bytes_(bytes) {
@@ -132,7 +132,7 @@ double measure_read_bandwidth_gbs(uint64_t working_set_bytes, std::span<const in
     for (int part = 0; more;) {
       const uint64_t num_passes = passes;
       const double start_us = processor_time_us();
-      uint64_t sum = 0;  // A shared one would cost more than to read the small part of many threads.
+      uint64_t sum = 0;  // A shared sum would cost more than reading the small part of many threads.
       for (uint64_t pass = 0; pass < num_passes; ++pass) sum += read_all(mine, share);
       const double took_us = processor_time_us() - start_us;
       sink += sum;
@@ -141,7 +141,7 @@ double measure_read_bandwidth_gbs(uint64_t working_set_bytes, std::span<const in
       if (index == 0) {
         passes = passes_after(num_passes, took_us);
         if (passes != num_passes) {
-          begin = Clock::now();  // The parts before were too short.
+          begin = Clock::now();  // The earlier parts were too short.
         } else {
           ++part;
           best_gbs = std::max(best_gbs, std::accumulate(rates_gbs.begin(), rates_gbs.end(), 0.0));

@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 constexpr auto kPause = 400us;
 constexpr auto kPoll = 100us;
 constexpr auto kLongestRest = 5ms;
-constexpr std::chrono::nanoseconds kWorks = 2ms;  // of the processor's time within that
+constexpr std::chrono::nanoseconds kWorks = 2ms;  // processor time within kLongestRest
 
 pid_t this_thread() noexcept { return static_cast<pid_t>(syscall(SYS_gettid)); }
 
@@ -63,7 +63,7 @@ struct ThreadWatch::Thread {
     return read;
   }
 
-  /// Whether the thread is on a processor or waiting for one. The state in `stat` is current.
+  /// Whether the thread is on a processor or waiting for one. The state in `stat` is up to date.
   bool runs_now() const {
     std::array<char, 256> text;
     const ssize_t size = stat < 0 ? -1 : pread(stat, text.data(), text.size() - 1, 0);
@@ -73,9 +73,9 @@ struct ThreadWatch::Thread {
     return name_end != nullptr && name_end[1] == ' ' && name_end[2] == 'R';
   }
 
-  /// Its time on processors, up to now; zero when it has ended.
+  /// Its processor time up to now; zero after its end.
   std::chrono::nanoseconds computed() const {
-    // The clock that clock_getcpuclockid(3) gives for a process, of a thread.
+    // The per-thread variant of the clock that clock_getcpuclockid(3) returns for a process.
     constexpr clockid_t kOfThread = 6;
     timespec time{};
     clock_gettime(static_cast<clockid_t>(~static_cast<unsigned>(id) << 3) | kOfThread, &time);
@@ -208,8 +208,8 @@ bool ThreadWatch::await_rest() {
   return rest();
 }
 
-/// On a busy machine a thread that is about to sleep may wait for its core much longer than that, and disturbs nothing
-/// meanwhile. So only what it has computed tells that it works on.
+/// On a busy machine a thread that is about to sleep may wait for its core much longer than the wait here, and disturbs
+/// nothing. So only its processor time shows that it still works.
 bool ThreadWatch::rest() {
   if (!others_run()) return true;
   const auto give_up = std::chrono::steady_clock::now() + kLongestRest;

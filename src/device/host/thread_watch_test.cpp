@@ -36,7 +36,7 @@ class Worker {
   pid_t id() const { return id_; }
 
  private:
-  /// Waits for a thread that has answered but still runs for a moment; on a busy machine that may last into another's
+  /// Waits for a thread that has answered but still runs for a moment. On a busy machine that may last into another's
   /// turn.
   void wait_until_it_sleeps() {
     ready_.acquire();
@@ -81,7 +81,7 @@ TEST(ThreadWatch, PinsTheCallerToTheFirstCoreAndAPoolsThreadsToTheNext) {
   EXPECT_EQ(watch.core_of(second.id()), cores[2 % cores.size()]);
 }
 
-/// A kernel for 4,096 processors, of which a thread may use number 3000.
+/// A kernel for 4,096 processors; a thread may use number 3000.
 int large_machine(pid_t, size_t bytes, cpu_set_t* mask) {
   if (bytes < 4096 / 8) {
     errno = EINVAL;

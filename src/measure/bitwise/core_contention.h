@@ -8,9 +8,9 @@
 
 namespace attune {
 
-/// Threads that compete for the caller's cores, busy and asleep for random times of 20 to 200 µs, until it is
-/// destroyed. The threads of a team beside them are delayed at random, so that work which depends on their order shows
-/// it. The destructor waits for them, at most as long as one of these times.
+/// Threads that compete for the caller's cores until they are destroyed, busy and asleep for random times of 20 to 200
+/// µs. They delay the threads of a team at random, which exposes results that depend on the order of those threads. The
+/// destructor waits for them, at most 200 µs.
 class CoreContention {
  public:
   /// Starts `num_threads` threads with the cores of the calling one. Throws Error{device} when the system refuses one.

@@ -19,7 +19,7 @@ size_t num_threads_of_process() {
   return count;
 }
 
-/// A candidate of four bytes of output, of which `byte` gives the last.
+/// A candidate with four bytes of output; `byte` returns the last one.
 class Candidate4 {
  public:
   explicit Candidate4(std::function<int(uint32_t)> byte) : byte_(std::move(byte)) {}

@@ -15,7 +15,7 @@ namespace attune {
 std::vector<int64_t> probed_rows(int64_t m);
 
 /// The axis of a tensor that is M: rows of x or of the result, as they lie in memory at M and at M'. Row i at M' stands
-/// for row (i + M/2) mod M at M, so that rows change their places and repeat where M' is larger.
+/// for row (i + M/2) mod M at M. So rows change their places, and repeat where M' is larger.
 struct RowAxis {
   int64_t outer = 1;         ///< Elements of the axes before it, together.
   int64_t m = 1, other = 1;  ///< Extents of the axis at M and at M'.

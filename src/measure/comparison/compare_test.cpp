@@ -39,8 +39,7 @@ TEST(Compare, JudgesErrorsByTheScaleOfTheDotProduct) {
 }
 
 TEST(Compare, RoundingToTheOutputsTypeIsNoError) {
-  // 1000.3 is stored in bf16 as 1000: off by 0.3, which rounding explains. 1008 is two steps away, which it does not
-  // explain.
+  // bf16 stores 1000.3 as 1000: off by 0.3, which rounding explains. It does not explain 1008, which is two steps away.
   EXPECT_EQ(compare_as(DType::bf16, {1000.3f, 1}, {1000.3, 1}).errors.max_relative, 0);
   EXPECT_GT(compare_as(DType::bf16, {1008, 1}, {1000.3, 1}).errors.max_relative, 3);
 }
@@ -125,7 +124,7 @@ TEST(Compare, AnErrorOfAnElementWithoutScaleIsNotForgotten) {
   }
 }
 
-/// What is found in every n-th element, one after the other, as blocks of threads find it.
+/// Adds up parts of every n-th element, as blocks of threads make them.
 TEST(Compare, PartsAddUpToTheWhole) {
   const ElementBounds bounds = element_bounds(DType::fp32, kTolerance);
   constexpr double kInfinity = std::numeric_limits<double>::infinity();

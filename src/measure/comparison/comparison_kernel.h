@@ -16,7 +16,7 @@ struct ComparisonInput {
   ElementBounds bounds;
 };
 
-/// Threads of a block of it.
+/// Threads per block of `attune_compare`.
 inline constexpr int kComparisonThreads = 256;
 
 }  // namespace attune

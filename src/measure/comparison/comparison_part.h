@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Read by the C++ compiler and by those of kernels.
+// Read by the C++ compiler and by kernel compilers.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -8,14 +8,14 @@
 
 namespace attune {
 
-/// What an element of an output is held against.
+/// Bounds for an element of an output.
 struct ElementBounds {
   double rtol, atol;           ///< See Tolerance.
   double unit, step, largest;  ///< See Rounding.
   double overflow;  ///< An element above this is infinite, one above 0.98 of it may be. Infinite: the type has no Inf.
 };
 
-/// What was found in some elements of an output. At first all zero.
+/// Sums over some elements of an output. Starts all zero.
 struct ComparisonPart {
   double got_want, got_got, want_want;
   double max_relative;       ///< See OutputComparison::errors.
@@ -24,8 +24,9 @@ struct ComparisonPart {
   uint64_t num_mismatches, num_non_finite;
 };
 
-/// Adds an element. Those of a part are added in their order. It must be NaN where the reference is, and the same Inf
-/// where the reference is or overflows the type; a negative scale leaves it out (see Reference).
+/// Adds an element. The elements of a part are added in order. An element must be NaN where the reference is, and the
+/// same Inf where the reference is Inf or overflows the type. An element with a negative scale is skipped (see
+/// Reference).
 ATTUNE_EVERYWHERE inline void add(ComparisonPart& part, const ElementBounds& bounds, int64_t index, double got,
                                   double want, double scale) {
   if (scale < 0) return;
@@ -52,7 +53,7 @@ ATTUNE_EVERYWHERE inline void add(ComparisonPart& part, const ElementBounds& bou
   part.worst = index;
 }
 
-/// Adds what was found in other elements.
+/// Adds a part of other elements.
 ATTUNE_EVERYWHERE inline void add(ComparisonPart& part, const ComparisonPart& other) {
   part.got_want += other.got_want;
   part.got_got += other.got_got;

@@ -26,7 +26,7 @@ class DeviceComparison {
   Device& device_;
   DType dtype_;
   std::unique_ptr<KernelModule> kernels_;
-  OwnBuffer answer_;  ///< A part for each block; kept, because an allocation waits for the device.
+  OwnBuffer answer_;  ///< A part for each block. Kept, because an allocation waits for the device.
 };
 
 }  // namespace attune

@@ -9,11 +9,11 @@
 
 namespace attune {
 
-/// Writes a problem's inputs where they lie in a device's memory, with the bytes of Op::fill().
+/// Writes a problem's inputs in a device's memory, with the bytes of Op::fill().
 class DeviceFill {
  public:
-  /// Returns null where the op does not say how its inputs are filled (OpKernels::fills()), one of them has a type that
-  /// kernels do not write, or the device has no kernel for it. Throws device.
+  /// Returns null if the op does not define how its inputs are filled (OpKernels::fills()), kernels do not write the
+  /// type of an input, or the device has no kernel for it. Throws device.
   static std::unique_ptr<DeviceFill> open(Device& device, const Op& op, const Problem& problem);
   /// `inputs`: in Op::tensors() order, without the output. Throws device.
   void fill(Distribution distribution, uint64_t seed, std::span<const Buffer> inputs);

@@ -22,7 +22,7 @@ class DeviceReference {
   /// Copies elements from `first` on to the host. Throws device.
   void read(int64_t first, std::span<double> values, std::span<double> scales) const;
   double value(int64_t index) const;
-  /// Those of the values and of the scales.
+  /// Areas of the values and of the scales.
   std::array<Buffer, 2> areas() const noexcept { return {values_.area(), scales_.area()}; }
 
  private:

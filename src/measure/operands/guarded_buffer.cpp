@@ -10,12 +10,12 @@ namespace attune {
 namespace {
 
 constexpr uint64_t kMinGuardBytes = 1024;
-/// Spare memory that a buffer may have in any case. To fill and scan as much takes 20 µs and less.
+/// Spare memory that a buffer may always have. Filling and scanning it takes at most 20 µs.
 constexpr uint64_t kSpareBytes = 256u << 10;
 
 uint64_t round_up(uint64_t value, uint64_t step) { return (value + step - 1) / step * step; }
 
-/// Data start at a multiple of `alignment`, but not of this.
+/// The data start at a multiple of `alignment`, but not at a multiple of this.
 uint64_t step_of(uint32_t alignment) { return uint64_t{2} * alignment; }
 
 /// Memory of a new buffer: whole pages, because protection works by page.
@@ -36,7 +36,7 @@ GuardedBuffer::GuardedBuffer(Device& device, uint64_t bytes, uint32_t alignment,
   restore_guards();
 }
 
-/// Puts the data as far behind as the band after them allows. All other memory is a band.
+/// Places the data as late as the band after them allows. All other memory is a band.
 void GuardedBuffer::place(uint64_t bytes, uint32_t alignment) noexcept {
   const uint64_t step = step_of(alignment);
   const uint64_t before = (block_.area().bytes - guard_bytes_ - bytes - alignment) / step * step + alignment;
@@ -106,7 +106,7 @@ Poison Poison::of(DType dtype) noexcept {
       return {{0xa5a5a5a5, 4}, {0xa5a5a5a5, 4}};
     case DType::int8:
     case DType::int4:
-    case DType::e2m1:  // Without a NaN: numbers of random sign.
+    case DType::e2m1:  // Has no NaN: numbers of random sign.
       return {{0xa5, 1}, {0xa5, 1}};
     case DType::e4m3fnuz:
     case DType::e5m2fnuz:

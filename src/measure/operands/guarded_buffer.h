@@ -15,7 +15,7 @@ namespace attune {
 
 /// Memory of a device between guard bands that hold a canary. The data start at a multiple of `alignment` but never at
 /// a multiple of twice that, so that a kernel gets exactly the promised alignment. The canary is a NaN in every float
-/// type, so that a kernel that reads past an end and uses the value is found out.
+/// type, which exposes a kernel that reads past an end and uses the value.
 class GuardedBuffer {
  public:
   static constexpr uint64_t kGuardElements = 128;
@@ -30,11 +30,11 @@ class GuardedBuffer {
   uint64_t bytes() const noexcept { return area_.bytes; }
   Buffer area() const noexcept { return area_; }
   DeviceMemory& memory() const noexcept { return *memory_; }
-  /// Makes the buffer writable (as it is at first) or not. While it is not, a write to it or its guard bands ends the
-  /// process, where the memory has protection.
+  /// Makes the buffer writable (the initial state) or not. Where the memory has protection, a write to a buffer that is
+  /// not writable, or to its guard bands, ends the process.
   Protection set_writable(bool writable) noexcept;
-  /// Becomes a buffer of another size in the same memory, as a new one would be but for a longer band before its start:
-  /// all memory is guarded. Its bands hold no canary yet. Returns false, and stays as it is, if a new one needs more
+  /// Changes the size in the same memory and guards all of the rest, so the band before the start may be longer than in
+  /// a new buffer. The new bands hold no canary yet. Returns false and changes nothing if a new buffer needs more
   /// memory, or so much less that its bands would cost more than an allocation.
   bool reshape(uint64_t bytes, uint32_t alignment) noexcept;
 
@@ -44,7 +44,7 @@ class GuardedBuffer {
   static constexpr size_t kNumGuards = 2;
   /// Adds its guard bands, with the canary that they hold.
   void list_guards(std::vector<PatternArea>& areas) const;
-  /// What broken_guard() returns, by the scans of what list_guards() added.
+  /// Like broken_guard() above, from the scans of the areas that list_guards() added.
   std::optional<std::string> broken_guard(std::span<const PatternScan> guards) const;
 
  private:
@@ -59,7 +59,7 @@ class GuardedBuffer {
 };
 
 /// A value that no correct kernel writes: a signalling NaN with a mark in its payload, by element type (integers: the
-/// mark alone). Elements that still hold it were never written; arithmetic on it gives the same value with the quiet
+/// mark alone). Elements that still hold it were never written. Arithmetic on it gives the same value with the quiet
 /// bit set.
 struct Poison {
   Pattern element;

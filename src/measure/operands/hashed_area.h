@@ -9,13 +9,13 @@
 
 namespace attune {
 
-/// An area that no candidate may change and whose memory has no protection: changes are found by its hash.
+/// An area that no candidate may change and whose memory has no protection. Its hash reveals changes.
 struct HashedArea {
   Buffer area;
-  Hash128 hash;  ///< When it was right.
+  Hash128 hash;  ///< Hash of the right content.
 };
 
-/// Whether all areas are as they were. One call of the memory, whatever their number.
+/// Whether all areas are unchanged. Makes one call of the memory for all areas.
 inline bool are_unchanged(DeviceMemory& memory, std::span<const HashedArea> areas) {
   std::vector<Buffer> all;
   for (const HashedArea& one : areas) all.push_back(one.area);

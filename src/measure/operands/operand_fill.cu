@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Operands of fp32, bf16 and fp16, written where they lie.
+// Writes operands of fp32, bf16 and fp16 in the device's memory.
 #include "measure/operands/operand_fill_kernel.h"
 #include "tensor/fill_element.h"
 

@@ -6,8 +6,8 @@
 
 namespace attune {
 
-/// The argument of the kernel `attune_fill_operand` (operand_fill.cu), which is compiled with this header: writes
-/// fill_element() of all places of a tensor.
+/// Argument of the kernel `attune_fill_operand` (operand_fill.cu), which is compiled with this header. The kernel
+/// writes fill_element() to all places of a tensor.
 struct OperandToFill {
   void* data;
   int64_t count;
@@ -15,7 +15,7 @@ struct OperandToFill {
   uint64_t start;  ///< fill_start() of its seed.
 };
 
-/// Threads of a block. Each takes elements in turn, so a grid may have any number of blocks.
+/// Threads per block. Each takes elements in turn, so a grid may have any number of blocks.
 inline constexpr int kFillThreads = 256;
 
 }  // namespace attune

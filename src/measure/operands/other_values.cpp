@@ -33,7 +33,7 @@ OtherValues::~OtherValues() {
   if (is_back_) return;
   try {
     put_back();
-  } catch (...) {  // It packed a moment ago; what threw while this lived says more.
+  } catch (...) {  // Unlikely, because packing worked before; the exception in flight explains more.
   }
 }
 

@@ -13,19 +13,19 @@
 
 namespace attune {
 
-/// For its life one copy of the operands that are timed holds other values, at the same addresses and in every layout
-/// of the weights: a candidate that keeps what it once read there, such as converted weights, is found out.
+/// During its life one copy of the timed operands holds other values, at the same addresses and in every layout of the
+/// weights. This exposes a candidate that keeps values it once read there, such as converted weights.
 class OtherValues {
  public:
   /// `inputs`: the values of each operand before the output. `layouts`: packed weights that candidates read. All must
-  /// outlive it. Throws Error{device} without memory, and what packing throws.
+  /// outlive it. Throws Error{device} without memory, and any exception of the packing.
   OtherValues(Device& device, std::span<const TensorSpec> specs, Rotation& rotation, uint32_t copy,
               std::span<const GuardedBuffer> inputs, std::vector<std::shared_ptr<PackedWeights>> layouts);
-  /// Puts the former values back, unless put_back() has.
+  /// Restores the values, unless put_back() has done it.
   ~OtherValues();
   OtherValues(const OtherValues&) = delete;
   OtherValues& operator=(const OtherValues&) = delete;
-  /// Throws what packing throws.
+  /// Restores the values. Throws any exception of the packing.
   void put_back();
 
  private:
@@ -34,8 +34,8 @@ class OtherValues {
   Rotation& rotation_;
   uint32_t copy_;
   std::vector<std::shared_ptr<PackedWeights>> layouts_;
-  std::vector<OwnBuffer> saved_;  ///< Of the operands that no other copy has.
-  std::vector<Buffer> former_;    ///< By operand.
+  std::vector<OwnBuffer> saved_;  ///< Operands that no other copy has.
+  std::vector<Buffer> former_;    ///< Where the original values are, by operand.
   bool is_back_ = false;
 };
 

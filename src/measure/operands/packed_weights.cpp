@@ -83,7 +83,7 @@ void PackedWeights::pack_copy(uint32_t index, const Rotation& rotation) {
   packing_.pack(plain_parts(rotation.copy(index)), to);
 }
 
-/// Sets the packed operands to their places in a block.
+/// Sets the pointers of the packed operands to their places in a block.
 void PackedWeights::place(void* block, std::span<void*> operands) const noexcept {
   for (const WeightPacking::Part& part : packing_.parts)
     operands[part.operand] = Buffer{block, packing_.bytes}.part(part.offset, 0).data;

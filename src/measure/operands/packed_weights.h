@@ -17,7 +17,7 @@
 
 namespace attune {
 
-/// Bytes of memory that the weights of one layout take beside a rotation: copies, and those of the check.
+/// Bytes of memory that the weights of one layout add to a rotation: timed copies and copies for the check.
 double packed_weights_bytes(const WeightPacking& packing, const RotationSize& rotation);
 
 /// The packed operands of a problem in one layout: copies that replace the plain ones in a rotation, and one copy
@@ -25,7 +25,7 @@ double packed_weights_bytes(const WeightPacking& packing, const RotationSize& ro
 class PackedWeights {
  public:
   /// Allocates and packs the copies: as many as the rotation has, unless they exceed kMaxBytes. `rotation` must outlive
-  /// it. Throws Error{device} without memory, and what packing throws.
+  /// it. Throws Error{device} without memory, and any exception of the packing.
   PackedWeights(Device& device, std::span<const TensorSpec> specs, const Rotation& rotation, WeightPacking packing);
   PackedWeights(const PackedWeights&) = delete;
   PackedWeights& operator=(const PackedWeights&) = delete;
@@ -33,29 +33,29 @@ class PackedWeights {
   static constexpr uint64_t kMaxBytes = 2 * kRotationBytes;
 
   const Layout& layout() const noexcept { return packing_.layout; }
-  /// Adds the copies that all are timed with and those of the check, unless they are protected.
+  /// Adds the timed copies and the copies of the check, unless they are protected.
   void list(std::vector<HashedArea>& areas) const;
   /// Operands of one copy of the rotation, with the packed ones in this layout.
   std::span<void* const> copy(uint32_t index) const noexcept {
     return std::span(pointers_).subspan(index * num_operands_, num_operands_);
   }
 
-  /// Packs a copy of the rotation again, in its place, from the plain operands that the rotation holds now. Throws what
-  /// packing throws.
+  /// Packs a copy of the rotation again, in its place, from the plain operands that the rotation holds now. Throws any
+  /// exception of the packing.
   void pack_copy(uint32_t index, const Rotation& rotation);
 
-  /// Allocates and packs the weights of the check, if that was not done yet. Throws what the constructor throws.
+  /// Allocates and packs the weights of the check, if that was not done yet. Throws like the constructor.
   void prepare_check(ReferenceCache& references);
-  /// Puts the packed operands of a distribution, between guard bands, in the place of the plain ones. Requires:
-  /// prepare_check() was called.
+  /// Replaces the plain operands by the packed ones of a distribution, between guard bands. Requires: prepare_check()
+  /// was called.
   void use_checked(Distribution distribution, std::span<void*> operands) const noexcept;
   /// Like ReferenceCache::begin_run() and end_run(), but for the weights between guard bands. No copy is ever writable.
   void begin_run(Distribution distribution) noexcept { set_checked_writable(distribution, true); }
   void end_run(Distribution distribution) noexcept { set_checked_writable(distribution, false); }
-  /// Those of the check, between their guard bands. Requires: prepare_check() was called.
+  /// Returns the weights of the check, between their guard bands. Requires: prepare_check() was called.
   const GuardedBuffer& checked(Distribution distribution) const noexcept;
-  /// Damage that a candidate did to them, by the scans of their guard bands and the hash of their bytes, as a clause
-  /// such as `changed …`; empty if none.
+  /// Damage that a candidate did to them, as a clause such as `changed …`; empty if none. `guards`: scans of their
+  /// guard bands; `hash`: hash of their bytes.
   std::string corruption(Distribution distribution, std::span<const PatternScan> guards, const Hash128& hash) const;
   /// Packs them again after a candidate damaged them.
   void repack(Distribution distribution, ReferenceCache& references);

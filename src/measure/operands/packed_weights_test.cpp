@@ -45,8 +45,8 @@ class PackedPlan final : public Plan {
     const std::vector<void*> reached = FakeMemory::reach(enqueued.operands);
     const Launch launch{reached, FakeMemory::reach(enqueued.workspace), enqueued.stream};
     auto* packed = static_cast<std::byte*>(launch.operands[1]);
-    // Packed weights have our alignment, timed ones that of frameworks; plain ones are verified at the alignment that
-    // callers promise.
+    // Packed weights have our alignment; timed ones have the alignment of frameworks. Plain ones are verified at the
+    // alignment that callers promise.
     const auto place = reinterpret_cast<uintptr_t>(packed);
     if (place % 128 != 64 && !(layout_.name == "plain" && place % 32 == 16))
       fail(ErrorCode::device, "aligned by chance");

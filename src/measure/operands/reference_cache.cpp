@@ -22,13 +22,13 @@ namespace {
 constexpr double kMaxTerms = 1 << 20;
 constexpr double kMaxSamples = 256;
 // Where a sum runs across the rows in which an operand is stored, each term lies in a page of its own, whose first use
-// takes 0.5 µs: samples lie close together, so that they share the pages.
+// takes 0.5 µs. Samples lie close together to share the pages.
 constexpr int64_t kNeighbours = 32;
-// A reference of less is there within about 0.1 s: a core computes 1 to 4 · 10⁹ operations a second.
+// A smaller reference takes at most about 0.1 s: a core computes 1 to 4 · 10⁹ operations a second.
 constexpr double kShortFlops = 1 << 28;
-// Each part reads the other operand anew, which is 2 % of its time then.
+// Each part reads the whole other operand, which takes 2 % of its time at this size.
 constexpr int64_t kRowsAtOnce = 256;
-// Arithmetic of the elements that get_some() computes, and the blocks that it takes them from.
+// Arithmetic of the elements that get_some() computes, and the size of the blocks it samples.
 constexpr double kSomeFlops = 1 << 24;
 constexpr int64_t kBlockRows = 4, kBlockColumns = 16;
 // Both paths sum in double: they differ by 1e-13 of the scale. A lost or doubled term changes it by 1/√K or more.
@@ -51,8 +51,8 @@ std::vector<int64_t> sampled_indices(int64_t count, Random& random) {
   return {indices.begin(), indices.end()};
 }
 
-/// Returns what of an output is checked: all of it, or the corners, where blocks are truncated, and random elements of
-/// a few neighbouring rows and columns.
+/// Returns the elements of an output to check: all of them, or the corners, where blocks are truncated, and random
+/// elements of a few neighbouring rows and columns.
 std::vector<Stretch> checked_elements(int64_t rows, int64_t columns, double terms, uint64_t seed) {
   std::vector<Stretch> checked;
   if (terms <= kMaxTerms) {
@@ -73,8 +73,8 @@ std::vector<Stretch> checked_elements(int64_t rows, int64_t columns, double term
   return checked;
 }
 
-/// Returns indices of about `wanted` elements of a row of `count`, in blocks of neighbours: the first block, the last
-/// and random ones, ascending.
+/// Returns indices of about `wanted` elements of a row of `count`, ascending, in blocks of neighbours: the first block,
+/// the last and random ones.
 std::vector<int64_t> sampled_blocks(int64_t count, int64_t block, int64_t wanted, Random& random) {
   const int64_t num_blocks = (count + block - 1) / block;
   std::set<int64_t> blocks = {0, num_blocks - 1};
@@ -106,7 +106,7 @@ std::unique_ptr<DeviceReferenceKernel> open_kernel(Device& device, const Op& op,
 
 }  // namespace
 
-/// The inputs of test data in memory of the host, not yet written.
+/// The inputs of test data in host memory, not yet written.
 class HostInputs {
  public:
   explicit HostInputs(const TestData& data) {
@@ -205,8 +205,8 @@ TestData& ReferenceCache::get_some(Distribution distribution) {
   return *slot;
 }
 
-/// Returns the inputs of a distribution without a reference. `inputs`: gets them on the host, unless the device fills
-/// them.
+/// Returns the inputs of a distribution without a reference. `inputs`: receives them on the host, unless the device
+/// fills them.
 std::unique_ptr<TestData> ReferenceCache::filled(Distribution distribution, std::optional<HostInputs>& inputs) {
   const ActivityScope filling(device_.time(), Activity::fill);
   auto data = std::make_unique<TestData>();
@@ -258,7 +258,7 @@ void ReferenceCache::fill_on_device(Distribution distribution, TestData& data) {
   restore_guards(data);
 }
 
-/// Writes the special values of the integers where the inputs lie.
+/// Writes the special values of the integers to the inputs in the device's memory.
 void ReferenceCache::upload_special(std::span<const Buffer> inputs) const {
   for (const SpecialValue& special : op_.special_values(problem_)) {
     const DType dtype = specs_[special.operand].dtype;
@@ -353,8 +353,8 @@ void TestData::read_reference(int64_t first, std::span<double> values, std::span
   std::ranges::copy_n(reference.scales.begin() + first, std::ssize(scales), scales.begin());
 }
 
-/// Checks a reference whose inputs the device has filled. The host makes those that it needs anew, so that this checks
-/// the fill, too.
+/// Checks a reference whose inputs the device has filled. The host computes the inputs that it needs itself, so this
+/// checks the fill, too.
 void ReferenceCache::check(const TestData& data, Distribution distribution) const {
   const int64_t rows = op_.output_rows(problem_), columns = specs_.back().elements() / rows;
   std::vector<SampledInputs::Element> elements;

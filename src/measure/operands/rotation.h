@@ -14,7 +14,7 @@
 
 namespace attune {
 
-/// Number of copies of a problem's operands that are used in turn so that none is found in a cache.
+/// Number of copies of a problem's operands. They are used in turn, so that none is found in a cache.
 struct RotationSize {
   uint32_t copies = 1;
   uint64_t copy_bytes = 0;    ///< Size of one set of the operands that rotate.
@@ -22,17 +22,17 @@ struct RotationSize {
   CachePolicy policy = CachePolicy::cold;
   uint64_t bytes() const noexcept { return copies * copy_bytes + shared_bytes; }
 };
-/// Whether the copies of a rotation have an operand each, or share one: cold: each; served: each weight; warm: shared.
+/// Whether each copy of a rotation has its own operand. cold: all do; served: only weights do; warm: none does.
 bool rotates(const TensorSpec& spec, CachePolicy policy) noexcept;
 /// Default bound of a rotation: a virtual machine may report 480 MiB of cache.
 inline constexpr uint64_t kRotationBytes = 256u << 20;
 
-/// cold, served: as many copies as are needed for the inputs that rotate to exceed twice the cache, at most
-/// `limit_bytes` in all, at least 2; warm: 1.
+/// cold, served: enough copies for the rotating inputs to exceed twice the cache, at most `limit_bytes` in all, at
+/// least 2. warm: 1.
 RotationSize size_rotation(std::span<const TensorSpec> specs, CachePolicy policy, int64_t cache_bytes,
                            uint64_t limit_bytes = kRotationBytes);
 
-/// Draws copies at random so that none repeats before half of the others (rounded down) were drawn. O(1).
+/// Draws copies at random. None repeats before half of the others (rounded down) were drawn. O(1).
 class CopyPicker {
  public:
   CopyPicker(uint32_t copies, uint64_t seed);
@@ -49,7 +49,7 @@ class CopyPicker {
 /// (DeviceKind::allocation_alignment), which is more than callers promise. Verification gives a candidate only the
 /// promised alignment.
 uint32_t timed_alignment(const TensorSpec& spec, const Device& device);
-/// A position after `end` for an operand that is timed: a multiple of its alignment, but not of twice that.
+/// A position after `end` for a timed operand: a multiple of its alignment, but not of twice that.
 constexpr uint64_t timed_position(uint64_t end, uint64_t alignment) noexcept {
   const uint64_t step = 2 * alignment;
   return (end + step - 1) / step * step + alignment;
@@ -57,7 +57,7 @@ constexpr uint64_t timed_position(uint64_t end, uint64_t alignment) noexcept {
 
 /// The copies themselves, whose operands may be shared: inputs in one block of the device and outputs in another, every
 /// operand at timed_alignment() and no better. The inputs are read-only: a candidate that writes to them ends its
-/// process, or is found by their hash.
+/// process, or their hash reveals it.
 class Rotation {
  public:
   /// Copies `operands` (memory of the device, in Op::tensors() order) size.copies times. Throws Error{device} without
@@ -76,8 +76,8 @@ class Rotation {
   std::span<void* const> copy(uint32_t index) const noexcept {
     return std::span(pointers_).subspan(index * num_operands_, num_operands_);
   }
-  /// Writes inputs of a copy where they lie: operand i gets the bytes of from[i], unless that is empty. What list()
-  /// names is right again once the former bytes are back.
+  /// Writes inputs of a copy in place: operand i gets the bytes of from[i], unless that is empty. Restore the original
+  /// bytes before the areas of list() are checked.
   void write(uint32_t index, std::span<const Buffer> from);
 
  private:

@@ -133,8 +133,8 @@ TEST(Rotation, CopiesEveryOperandApartAndAlignedAsFrameworksDo) {
   EXPECT_EQ(device.memory().allocated_bytes(), 0u);
 }
 
-/// A kind in whose memory applications' allocations have 1024 bytes of alignment. It is registered before main(), since
-/// a test before may ask for devices, after which the list is fixed.
+/// A kind whose applications' allocations are aligned to 1024 bytes. It is registered before main(), since an earlier
+/// test may ask for devices, which fixes the list.
 const bool kIsCoarseRegistered = [] {
   register_device_kind({.name = "coarse",
                         .list = [] { return std::vector<DeviceInfo>(); },

@@ -25,8 +25,8 @@ SampledInputs::SampledInputs(const Op& op, const Problem& problem, Distribution 
   const auto specs = op.tensors(problem);
   for (size_t i = 0; i + 1 < specs.size(); ++i) inputs_.emplace_back(specs[i].bytes());
   const auto fills = op.kernels()->fills(problem, distribution, seed);
-  // Elements of one row share what they read of an operand; each stretch is written once, so that no two cores write
-  // the same place.
+  // Elements of one row share stretches of an operand. Each stretch is written once, so that no two cores write the
+  // same place.
   std::set<OperandStretch> needed;
   for (const auto& [row, column] : elements) {
     const auto read = op.kernels()->inputs_of(problem, row, column);

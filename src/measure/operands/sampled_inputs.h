@@ -8,16 +8,16 @@
 
 namespace attune {
 
-/// The inputs of a problem on the host, as large as they are, of which only the elements are written that some elements
-/// of the output are computed from: untouched pages take no memory.
+/// The inputs of a problem on the host at their full size. Only the elements are written that the given elements of the
+/// output depend on; untouched pages take no memory.
 class SampledInputs {
  public:
   /// Place of an element of the output.
   struct Element {
     int64_t row = 0, column = 0;
   };
-  /// Writes what the elements need, with the bytes of Op::fill(), on all cores. Requires: the op says how its inputs
-  /// are filled (OpKernels::fills()), each of a type of is_kernel_dtype(). Throws device without address space.
+  /// Writes the inputs of the elements, with the bytes of Op::fill(), on all cores. Requires: the op defines how its
+  /// inputs are filled (OpKernels::fills()), each of a type of is_kernel_dtype(). Throws device without address space.
   SampledInputs(const Op& op, const Problem& problem, Distribution distribution, uint64_t seed,
                 std::span<const Element> elements);
 

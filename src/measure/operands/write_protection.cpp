@@ -17,7 +17,7 @@ WriteProtection::WriteProtection(DeviceMemory& memory, Buffer pages, std::string
 }
 
 WriteProtection::Lift::Lift(const WriteProtection& of, Buffer part) : memory_(of.memory_) {
-  // The pages begin at a page.
+  // Rounded down to a page boundary; of.pages_ begins at one.
   const auto from = static_cast<uint64_t>(static_cast<char*>(part.data) - static_cast<char*>(of.pages_.data));
   const uint64_t begin = from / page_bytes() * page_bytes();
   pages_ = of.pages_.part(begin, in_whole_pages(from + part.bytes - begin));

@@ -10,8 +10,8 @@
 
 namespace attune {
 
-/// While it lives, candidates cannot change some pages of a device unseen: a write to them ends the process, or is
-/// found by their hash where the memory has no protection.
+/// During its life, candidates cannot change some pages of a device unnoticed: a write to them ends the process. Where
+/// the memory has no protection, their hash reveals it.
 class WriteProtection {
  public:
   /// `content`: `operands`, for the message. Throws Error{device} when the system refuses. The pages must outlive it.
@@ -20,7 +20,7 @@ class WriteProtection {
   WriteProtection(const WriteProtection&) = delete;
   WriteProtection& operator=(const WriteProtection&) = delete;
 
-  /// Makes the pages of a part writable for its life, for a caller that puts the same bytes back before it hashes them.
+  /// Makes the pages of a part writable for its life. The caller must put the same bytes back before it hashes them.
   class Lift {
    public:
     Lift(const WriteProtection& of, Buffer part);
@@ -33,9 +33,9 @@ class WriteProtection {
     Buffer pages_;
   };
 
-  /// Whether a write ends the process, so that nothing has to be hashed.
+  /// Whether a write ends the process, so no hash is needed.
   bool is_certain() const noexcept { return !hash_; }
-  /// Adds the pages, unless it is certain.
+  /// Adds the pages if they need a hash.
   void list(std::vector<HashedArea>& areas) const {
     if (hash_) areas.push_back({pages_, *hash_});
   }

@@ -12,30 +12,31 @@
 namespace attune {
 
 /// Finds candidates whose threads still run when they should rest (DeviceThreads::await_rest()). Such threads slow the
-/// candidates that follow, so the next sample is void, and the candidate that left them is charged. One that does so
-/// kMaxCharges times in a row is at fault: a thread that its core was taken from once may seem to run, too.
+/// candidates that follow, so the next sample is void, and the candidate that left them is charged. A candidate that is
+/// charged kMaxCharges times in a row is at fault. A single charge may be an error: a thread that lost its core once
+/// also seems to run.
 ///
-/// Waiting after each turn would cost as much as a sample. So a candidate is looked at when it is admitted, before a
-/// turn of another pool, and at the end of a schedule; after each of its turns once something was found.
+/// Waiting after each turn would cost as much as a sample. So a candidate is checked when it is admitted, before a turn
+/// of another pool, and at the end of a schedule. After a first charge it is checked after each of its turns.
 class LeftThreads {
  public:
   static constexpr uint32_t kMaxCharges = 3;
 
-  /// `threads`: null where there is nothing to find. It must outlive this.
+  /// `threads`: null disables the check. It must outlive this.
   explicit LeftThreads(DeviceThreads* threads) : threads_(threads) {}
 
   /// Whether a new candidate leaves threads after each of kMaxCharges calls of `run`, or some that do not rest at all.
   bool leaves(const std::function<void()>& run);
-  /// Waits before a turn until what another candidate left rests, for a while.
+  /// Waits for a while before a turn until the threads left by another candidate rest.
   void begin_turn();
   struct Verdict {
-    bool is_void = false;  ///< The turn was beside threads that another candidate left.
+    bool is_void = false;  ///< Threads left by another candidate ran during the turn.
     Slot faulty = 0;       ///< Slot that has left threads too often; 0: none.
   };
   Verdict end_turn(Slot slot);
   /// Call it after a schedule, when the threads were settled.
   void end_schedule(std::span<const Turn> schedule);
-  /// What is said of a candidate that is at fault.
+  /// Outcome of a candidate that is at fault.
   static Outcome outcome();
 
  private:

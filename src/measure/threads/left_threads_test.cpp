@@ -6,7 +6,7 @@
 namespace attune {
 namespace {
 
-/// Threads that run for so many of the waits that follow.
+/// Threads that run during the next waits, a given number of them.
 class ScriptedThreads final : public DeviceThreads {
  public:
   void settle(std::string_view, bool) override {}
@@ -19,7 +19,7 @@ class ScriptedThreads final : public DeviceThreads {
   }
   void begin_watch() override {}
   Disturbance end_watch() override { return {}; }
-  /// What the next turn finds before it begins.
+  /// Sets whether other threads ran before the next turn.
   void set_others_ran(bool ran) { others_ran_ = ran; }
   int busy_waits = 0, num_waits = 0;
 
