@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// When strategies are asked where kernels are compiled beside measuring: before they are told of the candidate that is
-// admitted, and on a thread of the search, for which the device does not wait.
+// When strategies are asked where kernels are compiled while others are measured. They are asked before they are told
+// of the candidate being admitted, and on a search thread, for which the device does not wait.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -91,7 +91,7 @@ class AskedAhead : public testing::Test {
         Tuner(executor, *journal_, options_, clock, &kernels).run({{.problem = problem_}}, observer, {});
     EXPECT_TRUE(result.front().decision) << result.front().reason;
   }
-  /// Has all kernels compiled by a run of which nothing else is kept, so that none is waited for later.
+  /// Compiles all kernels in a run whose results are discarded, so that no later run waits for one.
   void fill_cache() {
     run(compiling, {});
     journal_ = open_memory_journal();
@@ -104,7 +104,7 @@ class AskedAhead : public testing::Test {
     });
     journal_ = std::move(kept);
   }
-  /// The script of one that compiles; of all but the untuned one, that none does.
+  /// The script of a config that compiles; only the default config compiles.
   static std::string compiling(const Config& config) { return ": " + config.key() + "; : >out"; }
   static std::string failing(const Config& config) {
     return config.integer("us") == 9 ? compiling(config) : ": " + config.key() + "; exit 1";

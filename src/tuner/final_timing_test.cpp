@@ -20,7 +20,7 @@
 namespace attune {
 namespace {
 
-/// Offers candidates that take these times, all of which can be captured or none.
+/// Offers candidates with these times; all of them can be captured, or none.
 class TimedSolver final : public Solver {
  public:
   TimedSolver(std::string id, std::vector<int> us, bool capturable)

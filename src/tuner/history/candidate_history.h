@@ -45,7 +45,7 @@ class CandidateHistory {
               const std::function<const Versions*(const std::string& solver)>& versions_of);
   /// Result of a candidate with these binaries; null if unknown.
   const Result* find(const Candidate& candidate, const std::vector<BinaryIdentity>& binaries) const;
-  /// True if any result is known under this name, with whatever binaries.
+  /// True if any result is known under this name, with any binaries.
   bool has(const Candidate& candidate) const { return results_.contains(candidate.name()); }
   /// Every candidate with its result; of a name with several binaries, the one whose first result is the newest.
   std::vector<std::pair<Candidate, Trial>> trials() const;
@@ -57,9 +57,9 @@ class CandidateHistory {
   std::map<std::string, std::vector<Result>> results_;  ///< By Candidate::name().
 };
 
-/// True if a candidate that had failed was removed from quarantine after the last Decision: it may be the best, so the
-/// problem is decided again. So it is after a ban was lifted that may have kept a candidate from it. Costs one look at
-/// an index if the journal holds neither.
+/// True if a failed candidate was removed from quarantine after the last Decision: it may be the best, so the problem
+/// is decided again. Also true after the end of a ban that may have kept a candidate from the problem. Costs one index
+/// lookup if the journal holds neither.
 bool has_pardon_since_decision(const Journal& journal, const CandidateHistory::Source& place);
 
 }  // namespace attune
