@@ -113,7 +113,7 @@ class BestTime {
   std::vector<std::pair<uint64_t, double>> best_;
 };
 
-/// Collects what entries say: those of a kind in the order of the journal.
+/// Collects the content of entries, by kind, in the order of the journal.
 class ModelCollector {
  public:
   explicit ModelCollector(const JournalModelOptions& options) : options_(options) {
@@ -213,7 +213,7 @@ class ModelCollector {
     }
   }
 
-  /// Of a choice of problems, runs that have none of them are left out.
+  /// With a choice of problems, runs without any of them are omitted.
   void take_runs() {
     for (auto& [number, run] : runs_) {
       if (!options_.problems.empty() && !met_.contains(number)) continue;
