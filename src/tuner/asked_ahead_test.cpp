@@ -41,7 +41,7 @@ class LoggingStrategy final : public Strategy {
   bool exhausted() const override { return next_ == size_; }
 
  private:
-  uint64_t size_, next_ = 1;  // The first is the untuned config.
+  uint64_t size_, next_ = 1;  // The first is the default config.
   std::set<uint64_t> told_;
   std::function<void(std::string)> log_;
 };
@@ -119,7 +119,7 @@ class AskedAhead : public testing::Test {
   std::unique_ptr<Journal> journal_ = open_memory_journal();
   TunerOptions options_;
   std::string log_;
-  size_t num_beside_ = 0;  ///< Questions on another thread than the tuner's.
+  size_t num_beside_ = 0;  ///< Questions on a thread other than the tuner's.
   std::atomic<size_t> num_admissions_ = 0;
   std::function<void(const std::string& what)> on_log_;  ///< Called while a strategy is asked or told.
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Candidates with compiled kernels: when they are compiled, and what the journal says of it.
+// Candidates with compiled kernels: when they are compiled, and their entries in the journal.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ class OrderedStrategy final : public Strategy {
   bool exhausted() const override { return next_ == size_; }
 
  private:
-  uint64_t size_, next_ = 1;  // The first is the untuned config.
+  uint64_t size_, next_ = 1;  // The first is the default config.
   std::function<void(size_t)> on_ask_;
 };
 

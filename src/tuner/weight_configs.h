@@ -17,8 +17,8 @@ namespace attune {
 /// another winner are decided again, with that config alone. A config that fails in a row is rejected.
 class WeightConfigs {
  public:
-  /// `how`, `items`: the options and items of the run, except that settle() may take `how.budget_s` of its own. The
-  /// devices and all arguments outlive this.
+  /// `how`, `items`: the options and items of the run; `how.budget_s` is the budget of settle(). The devices and all
+  /// arguments outlive this.
   WeightConfigs(std::vector<TuningDevice> devices, TunerOptions how, std::span<const WorkItem> items,
                 TuneObserver& observer, Clock& clock = steady_clock())
       : devices_(std::move(devices)), how_(std::move(how)), items_(items), observer_(observer), clock_(clock) {}

@@ -34,8 +34,8 @@ class SlowEnd {
   /// Variable with the path of a file; the process ends at once where it is not set.
   static constexpr const char* kVariable = "ATTUNE_SLOW_END";
 
-  /// To be called in the process, before it has threads: from now on its end takes as many milliseconds as the file
-  /// says, or until the file is gone.
+  /// Call it in the process, before it has threads. From then on its end takes as many milliseconds as the file says,
+  /// or until the file is gone.
   static void arrange() {
     const char* const path = variable_value(kVariable);
     if (path == nullptr) return;
@@ -114,7 +114,7 @@ class EndingWorkerTest : public WorkerExecutorTest {
     }();
     return may;
   }
-  /// From now on the end of a worker takes so long, or until let_go().
+  /// From now on the end of a worker takes this long, or until let_go().
   void hold(Milliseconds time) { std::ofstream(end_) << time.count(); }
   void let_go() { std::filesystem::remove(end_); }
   /// Opens the problem and admits a candidate. No worker may stand by: samples would wait for its start.

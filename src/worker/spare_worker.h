@@ -43,8 +43,8 @@ class SpareWorker {
     return step_ == Step::opening && !request_->candidates && request_->problem == problem;
   }
 
-  /// Has it open the libraries of a problem, and list their candidates, unless the request limits them to some.
-  /// Requires: it is neither busy nor failed. `longest`: see WorkerProcess::ask().
+  /// Has it open the libraries of a problem, and list their candidates unless the request is limited to some. Requires:
+  /// it is neither busy nor failed. `longest`: see WorkerProcess::ask().
   void open(request::Open request, Milliseconds longest);
   /// Returns its listing, once; nothing if there is no new one.
   std::optional<Listing> take_listing() { return std::exchange(listing_, std::nullopt); }

@@ -55,7 +55,7 @@ class WorkerProcess {
   /// half a second for it to end by itself, then until it was killed. A worker that hung may still be ending
   /// afterwards.
   std::optional<Event> take();
-  /// Whether a request was not answered.
+  /// Whether a request is outstanding.
   bool is_busy() const noexcept { return is_busy_; }
 
   /// Kills the process group without waiting: the process is gone once has_ended(). The worker takes no request

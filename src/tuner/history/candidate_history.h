@@ -36,7 +36,7 @@ class CandidateHistory {
     Protocol protocol;
     Deadlines deadlines;         ///< Deadlines of this run; a time-out under shorter ones does not count.
     bool with_screening = true;  ///< False: only verifications count (an exhaustive search times everything).
-    int64_t after = 0;           ///< Only entries of the journal behind this one count (Stamp::id).
+    int64_t after = 0;           ///< Only entries of the journal after this one count (Stamp::id).
   };
 
   /// Reads the journal's records for this place that were made with exactly the present versions. `versions_of` returns
@@ -47,7 +47,7 @@ class CandidateHistory {
   const Result* find(const Candidate& candidate, const std::vector<BinaryIdentity>& binaries) const;
   /// True if any result is known under this name, with any binaries.
   bool has(const Candidate& candidate) const { return results_.contains(candidate.name()); }
-  /// Every candidate with its result; of a name with several binaries, the one whose first result is the newest.
+  /// Every candidate with its result. If a name has several binaries, the one whose first result is the newest.
   std::vector<std::pair<Candidate, Trial>> trials() const;
   void set_verified(const Candidate& candidate, const std::vector<BinaryIdentity>& binaries, const Outcome& outcome);
 

@@ -20,7 +20,7 @@ class SearchThread {
  public:
   /// `search` outlives this. Without the flag there is no thread: each call computes before it returns.
   SearchThread(CandidateSearch& search, bool beside) : search_(search), beside_(beside) {}
-  /// Waits for the call that is being computed and drops the calls behind it.
+  /// Waits for the call that is being computed and drops the later ones.
   ~SearchThread();
   SearchThread(const SearchThread&) = delete;
   SearchThread& operator=(const SearchThread&) = delete;
