@@ -116,7 +116,7 @@ class Attempt {
       fail_with("the run was stopped");
       return Recheck::failed;
     }
-    // A wrong default may have spoilt the others' results, so it voids the opening, too.
+    // A wrong default may have spoilt the others' results, so the opening is repeated, too.
     const bool is_right = answer.failed.empty() && !answer.interrupted && answer.epoch == epoch_;
     return is_right ? Recheck::right : Recheck::repeat;
   }

@@ -28,7 +28,7 @@ struct BeforeAfterOptions {
   uint64_t seed = 0;
   Kernels* kernels = nullptr;  ///< Null: kernels that need compiling fail.
   Limits limits;               ///< As limits_on() completes them.
-  Tick tick;                   ///< Stops the measuring; unfinished attempts are dropped.
+  Tick tick;                   ///< Stops the measuring: no further opening is taken.
   /// Called after each completed attempt, also after a failure, with the shape as it is then; may be empty.
   std::function<void(const ShapeChange&)> measured;
 };

@@ -44,7 +44,7 @@ RuntimeTables readable_tables(const FamilySpec& family, const fs::path& config_d
   return read;
 }
 
-/// The same tables as a lookup takes them. validate_tables() has already given the notices about bans.
+/// The same tables as a lookup takes them. Notices about bans come from validate_tables().
 TableSet table_set(const FamilyRun& run, const fs::path& config_dir) {
   RuntimeTables read = readable_tables(*run.family, config_dir);
   TableSet set = empty_table_set(parse_requirement(run.tune.require), kDefaultMaxRegret);

@@ -16,7 +16,8 @@ struct JournalWriter {
 };
 
 /// The entries after `after` that the writers' runs made, as `attune journal follow --json` prints them, at most
-/// `max_entries`. If there are more, a last line has their number. About 80 µs an entry. Damaged entries are omitted.
+/// `max_entries`. If there are more, a last line counts the omitted ones. About 80 µs an entry. Damaged entries are
+/// omitted.
 std::string journal_extract(const Journal& journal, int64_t after, std::span<const JournalWriter> writers,
                             size_t max_entries);
 

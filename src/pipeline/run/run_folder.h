@@ -33,7 +33,7 @@ class RunFolder {
   RunFolder(std::filesystem::path folder, std::filesystem::path config_dir, const nlohmann::ordered_json& inputs,
             const nlohmann::ordered_json& devices);
 
-  /// Whether an earlier call of this run was interrupted.
+  /// Whether an earlier call of this run did not finish.
   bool is_resumed() const noexcept { return is_resumed_; }
   /// Makes the folder and locks it for the life of this object. Keeps copies of the families' tables, unless an earlier
   /// call of the run did. Removes the remains of a finished run. `journal_entry`: the newest one now. `choose`: keeps
