@@ -84,7 +84,7 @@ class Attempt {
 
  private:
   static constexpr int kMostTries = 3;
-  /// repeat: the worker that timed the kernels is gone, so that what it had in its buffers is not known.
+  /// repeat: the worker that timed the kernels is gone, so the contents of its buffers are unknown.
   enum class Recheck : uint8_t { right, repeat, failed };
 
   bool is_stopped() const { return options_.tick && options_.tick(); }
@@ -116,12 +116,12 @@ class Attempt {
       fail_with("the run was stopped");
       return Recheck::failed;
     }
-    // Of a wrong untuned config, too, it is not known what it did to the others.
+    // A wrong default may have spoilt the others' results, so the opening is repeated, too.
     const bool is_right = answer.failed.empty() && !answer.interrupted && answer.epoch == epoch_;
     return is_right ? Recheck::right : Recheck::repeat;
   }
 
-  /// False if the old or the new kernel failed; an untuned config that fails is left out.
+  /// False if the old or the new kernel failed. A default that fails is dropped.
   bool note_failed(const SampleAnswer& answer) {
     for (const auto& [slot, outcome] : answer.failed) {
       if (slot != kUntuned) return fail_with(fmt::format("{}: {}", name(outcome.status), outcome.detail));
@@ -173,7 +173,7 @@ class Attempt {
     epoch_ = answer.epoch;
     if (!note_failed(answer)) return false;
     if (is_stopped()) return fail_with("the run was stopped");
-    // A death voids the schedule. Who caused it has one more try, in the rounds that are missing.
+    // A death voids the schedule. The candidate that caused it has one more try, in the missing rounds.
     if (answer.interrupted) return true;
     for (size_t i = 0; i < answer.turns.size(); ++i)
       samples.add(answer.turns[i].slot, answer.turns[i].round, answer.samples[i]);
@@ -209,7 +209,7 @@ bool take_openings(ShapeChange& shape, Executor& executor, const BeforeAfterOpti
   return !is_stopped();
 }
 
-/// Whether Attune's own stand-in served, over which a gain says nothing.
+/// Whether Attune's own stand-in served, over which a gain is no evidence.
 bool had_nothing(const ServedKernel& before) { return before.row.empty() && before.untuned.solver.empty(); }
 
 void measure_attempt(ShapeChange& shape, Executor& executor, const BeforeAfterOptions& options) {

@@ -11,7 +11,7 @@
 
 namespace attune {
 
-/// A shape, the kernels that serve it before and after its tables changed, and what was measured of them.
+/// A shape, the kernels that serve it before and after its tables changed, and their measurements.
 struct ShapeChange {
   Problem problem;
   ServedKernel before, after;
@@ -24,12 +24,12 @@ struct ShapeChange {
 
 struct BeforeAfterOptions {
   ChangeOptions change;
-  Protocol protocol;  ///< Its timing is replaced by that of the device's kind.
+  Protocol protocol;  ///< The device's kind replaces its timing.
   uint64_t seed = 0;
   Kernels* kernels = nullptr;  ///< Null: kernels that need compiling fail.
   Limits limits;               ///< As limits_on() completes them.
-  Tick tick;                   ///< Stops the measuring; what is not done is left out.
-  /// Called after each attempt that came to its end, a failure included, with the shape as it is then; may be empty.
+  Tick tick;                   ///< Stops the measuring: no further opening is taken.
+  /// Called after each completed attempt, also after a failure, with the shape as it is then; may be empty.
   std::function<void(const ShapeChange&)> measured;
 };
 
@@ -38,17 +38,17 @@ struct BeforeAfterOptions {
 ShapeChange shape_change(const Problem& problem, const TableLookup& before, const TableLookup& after,
                          Executor& executor, const Tick& tick = {});
 
-/// Whether a shape lacks an attempt: it is not known to keep its kernel or to fail, and what was measured does not say.
+/// Whether a shape still needs an attempt: its kernel has changed, it has not failed, and its samples do not decide.
 bool is_to_be_measured(const ShapeChange& shape, const ChangeOptions& options);
 
-/// Measures the kernels of all shapes: for each that has none a first attempt, then for each that needs it a second
-/// one. An attempt verifies the old kernel, the new one and the default, and times them interleaved in openings, each a
-/// fresh worker, at whose end they are verified again where they were timed. A shape with one kernel before and after
-/// is not measured. What fails is noted in the shape. Throws what executors throw when the device is lost.
+/// Measures the kernels of all shapes: first each that has no attempt, then each that needs a second one. An attempt
+/// verifies the old kernel, the new one and the default. It times them interleaved in openings, each a fresh worker,
+/// and verifies them again there at the end of the opening. A shape with one kernel before and after is not measured.
+/// Failures are noted in the shape. Throws what executors throw when the device is lost.
 void measure_changes(std::vector<ShapeChange>& shapes, Executor& executor, const BeforeAfterOptions& options);
 
-/// The verdicts on all shapes, by change_verdict: a shape that keeps its kernel is the same, one that nothing but
-/// Attune's own stand-in served before has no default, one that was not measured for another reason failed.
+/// The verdicts on all shapes, by change_verdict. A shape that keeps its kernel is the same. A shape that only Attune's
+/// own stand-in served before has no default. A shape that was not measured for another reason failed.
 std::vector<ChangeResult> judge(const std::vector<ShapeChange>& shapes, const ChangeOptions& options);
 
 }  // namespace attune

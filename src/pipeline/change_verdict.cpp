@@ -102,8 +102,8 @@ std::vector<ChangeResult> judge_changes(std::span<const ChangeSamples> shapes, c
   }
   std::stable_sort(tested.begin(), tested.end(),
                    [&](size_t a, size_t b) { return estimates[a].distance > estimates[b].distance; });
-  // Holm: the clearest change is tested at the level over all shapes, each further one over those that are left, and
-  // behind the first that is not proven none is.
+  // Holm's method: the clearest change is tested at the level over all shapes, each further one over the remaining
+  // shapes. After the first change that is not proven, no other is.
   bool is_proven = true;
   size_t num_left = tested.size();
   double level = 0;

@@ -12,9 +12,9 @@
 
 namespace attune {
 
-/// What became of a shape's time when its row changed, from best to worst known. ambiguous: its samples do not say.
-/// no_default: neither a row nor a library served it before, so there is nothing to compare with. failed: a kernel
-/// could not be measured.
+/// How a shape's time changed with its row, from best to worst known. ambiguous: its samples do not tell. no_default:
+/// neither a row nor a library served it before, so there is nothing to compare with. failed: a kernel could not be
+/// measured.
 enum class Change : uint8_t { same, faster, slower, ambiguous, no_default, failed };
 inline constexpr size_t kNumChanges = 6;
 std::string_view name(Change change) noexcept;
@@ -22,13 +22,13 @@ std::string_view name(Change change) noexcept;
 struct ChangeOptions {
   double max_regression = 0.02;  ///< Slowdown up to which a shape counts as unchanged, as a fraction.
   double min_gain = 0.005;       ///< Speed-up that `faster` must prove, as a fraction.
-  /// Probability with which any shape of a run is called slower or faster wrongly, at most.
+  /// Maximum probability that any shape of a run is wrongly called slower or faster.
   double level = 0.025;
   /// Confidence of the interval in which `same` is claimed, one-sided at each end.
   double same_level = 0.05;
   uint32_t pairs = 32;        ///< Clean pairs of an opening.
-  uint32_t min_openings = 3;  ///< Of an attempt; a look is taken after each from here on.
-  /// Most openings of each attempt: 256 pairs, and 1,024 for what they leave open.
+  uint32_t min_openings = 3;  ///< Of an attempt; after each opening from here on the samples are looked at.
+  /// Most openings of each attempt: 256 pairs, and 1,024 for shapes that these leave open.
   std::array<uint32_t, 2> max_openings = {8, 32};
 };
 
@@ -41,10 +41,10 @@ struct ChangeSamples {
   std::string why_failed;                          ///< Not empty: a kernel failed, and there is nothing to judge.
 };
 
-/// What is to be measured next for a shape.
+/// The next measurement of a shape.
 enum class ChangeStep : uint8_t { opening, second_attempt, done };
-/// After each opening: another one of the attempt that is under way; the second attempt, which everything gets that the
-/// first has not shown to be the same; or nothing.
+/// After each opening: another one of the same attempt; the second attempt, unless the first has shown the shape to be
+/// the same; or nothing.
 ChangeStep next_step(const ChangeSamples& samples, const ChangeOptions& options);
 
 /// The verdict on one shape. Ratios are speed-ups: the old time over the new one.
@@ -64,8 +64,8 @@ struct ChangeResult {
 /// - else ambiguous.
 ///
 /// The intervals of the first two are adjusted by Holm over the shapes that were measured, so that `level` holds for
-/// the run. They are those of core/group_estimate: openings that differ are judged by their number. Samples are tested
-/// once, when all are there: the looks of next_step() stop at `same` alone. Pure; O(pairs²) an opening.
+/// the run. They are intervals of core/group_estimate: openings that differ are judged by their number. Samples are
+/// tested once, when all are there: the looks of next_step() stop at `same` alone. Pure; O(pairs²) an opening.
 std::vector<ChangeResult> judge_changes(std::span<const ChangeSamples> shapes, const ChangeOptions& options);
 
 }  // namespace attune

@@ -46,8 +46,8 @@ bool has_kernel(const TableRow& row) {
          std::ranges::any_of(row.parts, [](const RowPart& part) { return !part.kernel_name.empty(); });
 }
 
-/// Why a row is what is left of one whose writing broke off; nothing if it is whole. A row may be shorter than the
-/// header, and one may have a time of no use, but no tool writes one with neither time nor kernel.
+/// Why a row is the torn rest of a longer one; nothing if it is whole. A row may be shorter than the header, and one
+/// may have an unusable time, but no tool writes a row with neither time nor kernel.
 std::optional<std::string> why_torn(const Table& table, const TableRow& row) {
   const CsvDocument& document = table.documents()[row.file];
   const size_t num_cells = document.num_cells(row.row), num_columns = document.columns().size();

@@ -6,7 +6,7 @@
 
 namespace attune {
 
-/// What a contest of a pipeline's command goes by, as its user asked.
+/// A user's settings for the contest of a pipeline's command.
 struct ContestSettings {
   CachePolicy cache = CachePolicy::served;
   uint64_t seed = 0;  ///< Of the data and the order.

@@ -9,11 +9,11 @@
 
 namespace attune {
 
-/// What a device can do at most, against which the times of rows are held.
+/// The highest rates of a device, which bound the times of rows.
 struct DeviceLimits {
-  DeviceInfo device;  ///< Peak rates, bandwidth and, if its times are those of cached operands, the size of its cache.
-  /// Share of these rates that bounds a time. 1: they are of a data sheet, which no kernel exceeds. Less: the bandwidth
-  /// was measured.
+  DeviceInfo device;  ///< Peak rates and bandwidth; the size of its cache, if its times are of cached operands.
+  /// Share of these rates that bounds a time. 1: the rates are from a data sheet, which no kernel exceeds. Less: the
+  /// bandwidth was measured.
   double share = 1;
   /// Whether `device` is the whole description, from which solvers state their configs.
   bool is_described = false;
@@ -23,14 +23,14 @@ struct DeviceLimits {
 std::vector<DeviceLimits> data_sheet_limits();
 /// The limits of a device as this program describes it.
 DeviceLimits limits_of(DeviceInfo device);
-/// The limits of `described` devices, of those of this machine, and of data sheets, in this order: of a described one
-/// more is known. Asks the drivers of GPUs for theirs.
+/// The limits of `described` devices, of this machine's devices, and of data sheets, in this order: descriptions know
+/// more. Asks the drivers of GPUs.
 std::vector<DeviceLimits> known_limits(std::vector<DeviceInfo> described);
 
 /// Null for a device that is not among them; the first of those with the same architecture and number of units.
 const DeviceLimits* find_limits(std::span<const DeviceLimits> all, std::string_view gfx, int64_t num_units) noexcept;
 
-/// A time in µs that no right kernel is below; 0 if the limits tell nothing. Bytes that fit into the cache are free.
+/// A time in µs that no right kernel can beat; 0 if the limits tell nothing. Bytes that fit into the cache are free.
 struct RooflineBound {
   double us = 0;
   bool is_memory = false;  ///< Whether the bytes bound it, and not the arithmetic.

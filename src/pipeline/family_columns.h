@@ -15,7 +15,7 @@ std::optional<size_t> place_of_column(const CsvDocument& document, std::string_v
 
 /// Columns that a family's tables have (new_table_header()) and a document lacks.
 std::vector<std::string> lacking_columns(const FamilySpec& family, const CsvDocument& document);
-/// Those of them without which the shape of a row is not known.
+/// The lacking columns without which the shape of a row is not known.
 std::vector<std::string> lacking_key_columns(const FamilySpec& family, const CsvDocument& document);
 
 }  // namespace attune

@@ -21,7 +21,8 @@ const SolverEntry* find_entry(const Registry& solvers, std::string_view id) {
   return found == all.end() ? nullptr : &*found;
 }
 
-// A libtype of the older tuners, too: there it means whatever PyTorch runs, and the kernel's name is none (`native`).
+// Also a libtype of the older tuners: there it means any kernel of PyTorch, and the kernel's name stands for no kernel
+// (`native`).
 constexpr std::string_view kSharedLibtype = "torch";
 
 /// Whether a row whose kernel is no candidate was meant to name one: candidates alone have an `@`, and their libtype is
@@ -35,7 +36,7 @@ bool is_meant_as_candidate(const TableRow& row, const Registry& solvers) {
   });
 }
 
-/// Why this build lacks the kernel that a row of one of its ops names; nothing if it has it, as far as is known.
+/// Why this build lacks the kernel that a row of one of its ops names; nothing if it has it or cannot tell.
 std::optional<std::string> why_unknown(const TableRow& row, const TableRules& rules) {
   const auto is_of_build = [&](const Candidate& kernel) -> std::optional<std::string> {
     const SolverEntry* entry = find_entry(*rules.solvers, kernel.solver);

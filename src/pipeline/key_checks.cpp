@@ -33,7 +33,8 @@ std::optional<std::string> why_no_problem(const FamilySpec& family, const TableR
     const int64_t size = row.problem.integer_or(key.name, 1);
     if (size < 1 || size > kMaxExtent) return fmt::format("no problem has the size {} = {}", key.column, size);
   }
-  // Whether this build computes a foreign device's types is not the table's fault; what a problem is, is.
+  // The table is not at fault if this build cannot compute a foreign device's types, but it is if the key is no
+  // problem.
   return std::nullopt;
 }
 

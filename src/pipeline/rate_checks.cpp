@@ -20,8 +20,8 @@ struct RowRates {
   double tflops = 0, bw = 0;
 };
 
-/// The rates of a row that takes 1 µs: as Attune writes them if it names one of its kernels, else as the older tuners
-/// do. Nothing if neither says how.
+/// The rates of a row that takes 1 µs: in Attune's units if it names one of Attune's kernels, else in the older
+/// tuners'. Nothing if neither is known.
 std::optional<RowRates> rates_of_microsecond(const FamilySpec& family, const TableRow& row) {
   if (family.tunable && row.kernel_name.find('@') != std::string::npos) {
     try {
@@ -32,17 +32,17 @@ std::optional<RowRates> rates_of_microsecond(const FamilySpec& family, const Tab
           published_row(as_looked_up(row.problem, device), Candidate::parse(row.kernel_name), 1, 0);
       return RowRates{own.tflops, own.bw};
     } catch (const Error&) {
-      // A kernel or a problem that this build does not know, which other checks say.
+      // A kernel or a problem that this build does not know; other checks report it.
       return std::nullopt;
     }
   }
-  // Without a kernel it is not known who wrote the row.
+  // Without a kernel the tool that wrote the row is unknown.
   if (family.counted_work == nullptr || (family.tunable && row.kernel_name.empty())) return std::nullopt;
   const CountedWork work = family.counted_work(row.problem);
   return RowRates{work.flops / 1e6, work.bytes / 1e3};
 }
 
-/// Half a unit of the last decimal that is written, of at least `least` decimals: trailing zeros are not always.
+/// Half a unit of the last decimal that is written, of at least `least` decimals: trailing zeros may be missing.
 double rounding_of(std::string_view cell, int least) {
   const size_t point = cell.find('.');
   const auto decimals = point == std::string_view::npos ? 0 : static_cast<int>(cell.size() - point - 1);
@@ -65,7 +65,7 @@ void check_rates(const TableInput& input, FindingList& findings) {
   const auto check = [&](FindingKind kind, const TableRow& row, std::string_view column, std::optional<double> stated,
                          double of_microsecond) {
     const std::string_view cell = table.cell(row, column);
-    if (cell.empty()) return;  // check_columns() says so.
+    if (cell.empty()) return;  // check_cells() reports it.
     const double us_rounding = rounding_of(table.cell(row, "us"), kTimeDecimals);
     if (stated && follows(*stated, of_microsecond, *row.us, us_rounding, rounding_of(cell, kRateDecimals))) return;
     findings.add(kind, row,

@@ -12,7 +12,7 @@
 namespace attune {
 
 ServedKernel served_kernel(const TableLookup& tables, const Problem& problem, Executor& executor, const Tick& tick) {
-  // A library lists its configs for seconds unless it is told which ones are wanted: those of the rows.
+  // A library lists its configs for seconds unless it is told which ones are wanted: the rows' configs.
   std::vector<Candidate> of_rows;
   tables.find(problem, [&](const Candidate& candidate) {
     of_rows.push_back(candidate);

@@ -11,7 +11,7 @@
 
 namespace attune {
 
-/// The kernels of one problem on the executor's device: that with which tables serve it, and the one without them.
+/// The kernels of one problem on the executor's device: the one with which tables serve it, and the one without them.
 struct ServedKernel {
   Candidate served;   ///< What runs without tables if no row serves.
   Candidate untuned;  ///< The default (gives_default()); empty: no library serves the problem.

@@ -254,7 +254,7 @@ TEST_F(ShippedTables, AreReadQuicklyAndHaveTheDefectsThatAreKnown) {
   constexpr std::chrono::seconds kMost(5);
 #endif
   EXPECT_LT(std::chrono::steady_clock::now() - began, kMost);
-  // By FindingKind; docs/ci_failures.md says what each is.
+  // By FindingKind, see docs/ci_failures.md.
   const FindingCounts known = {0, 17, 1, 128, 0, 178, 1513, 2658, 285, 0, 26, 2245};
   EXPECT_EQ(counts, known);
 }

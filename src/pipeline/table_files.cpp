@@ -102,7 +102,7 @@ class TableSorter {
     files.documents.push_back(std::move(document));
   }
 
-  /// Null: the file is skipped, which a sentence says.
+  /// Null: the file is skipped, with a sentence that gives the reason.
   const FamilySpec* family_of(const fs::path& file, const CsvDocument& document) {
     if (family_ != nullptr) return family_;
     const FamilySpec* by_name = family_of_name(file.string());
@@ -114,7 +114,7 @@ class TableSorter {
       return is_of_name ? by_name : family;
     } catch (const Error& error) {
       if (by_name != nullptr) return by_name;
-      // --op beside a folder would make every table in it one of that family.
+      // --op with a folder would assign every table in it to that family.
       files_.skipped.push_back(fmt::format(
           "not checked, {}; if it is of a family of `attune list ops`, check it alone: attune ci validate {} --op "
           "FAMILY",

@@ -16,11 +16,11 @@
 
 namespace attune {
 
-/// By what rules tables are judged.
+/// The rules by which tables are judged.
 struct TableRules {
-  std::vector<DeviceLimits> devices;    ///< Those whose rows' times and kernels can be judged.
+  std::vector<DeviceLimits> devices;    ///< Devices whose rows' times and kernels can be judged.
   const Registry* solvers = nullptr;    ///< Solvers of this build; null: kernels are not judged.
-  std::optional<double> max_err_ratio;  ///< Nothing: that of the family.
+  std::optional<double> max_err_ratio;  ///< Nothing: the family's own.
   std::shared_ptr<const BanList> bans = std::make_shared<const BanList>();  ///< Rows of these kernels are unreachable.
 };
 
@@ -38,7 +38,7 @@ class PaddedRows {
   void add(RowPlace place, const TableRow& row);
   /// After the last row was added.
   void sort();
-  /// The row that serves a problem of a row's key and device with `m` rows, of the same layout; null if there is none.
+  /// The row that serves a problem of a row's key and device with `m` rows, of the same layout; null if no row does.
   const Row* find(const TableRow& row, int64_t m) const;
 
  private:
@@ -48,9 +48,9 @@ class PaddedRows {
   std::vector<Row> rows_;
 };
 
-/// Rows of the tables of one family, in the order in which the run time takes them, as every check reads them: all rows
-/// of each of their keys. The rows' states are those for all devices at once. Points into the arguments, which must
-/// outlive it.
+/// Rows of the tables of one family, in the order in which the run time takes them. Every check reads them in this
+/// form: all rows of each of their keys. The rows' states are for all devices at once. Points into the arguments, which
+/// must outlive it.
 struct TableInput {
   TableInput(const Table& read, const PaddedRows& all, const TableRules& by)
       : table(read), padded(all), rules(by), states(row_statuses(read, nullptr, Requirement::none, *by.bans)) {}
@@ -67,7 +67,7 @@ class FindingList {
   explicit FindingList(std::span<const CsvDocument> documents) : documents_(documents) {}
 
   void add(FindingKind kind, const TableRow& row, std::string detail);
-  /// For what has no readable row: a line of a document.
+  /// For a defect without a readable row: a line of a document.
   void add(FindingKind kind, size_t document, size_t line, std::string detail);
   std::vector<TableFinding> take() { return std::move(findings_); }
 

@@ -64,7 +64,7 @@ std::vector<TableFinding> validate(const TableStream& table, const TableRules& r
   const auto place = [&](const TableFinding& one) { return std::tuple(order.at(one.file), one.line, one.kind); };
   std::stable_sort(findings.begin(), findings.end(),
                    [&](const TableFinding& one, const TableFinding& other) { return place(one) < place(other); });
-  // What else a row lacks that cannot be read says nothing. Its own finding is the first of its line.
+  // Further findings of an unreadable row mean nothing. Its own finding is the first of its line.
   std::pair<std::string, size_t> unreadable;
   std::erase_if(findings, [&](const TableFinding& one) {
     if (one.kind != FindingKind::unreadable) return unreadable == std::pair(one.file, one.line);

@@ -170,7 +170,7 @@ TEST(TableValidation, FindsRowsThatAreSlowerThanTheRowTheyWouldBePaddedTo) {
   EXPECT_THAT(found_in({{.m = 40, .us = "8.2"}, {.m = 48, .us = "8.0", .device = "gfx942,304"}}), IsEmpty());
   // 48 serves 40, and 64 would not be asked.
   EXPECT_THAT(found_in({{.m = 40, .us = "8.2"}, {.m = 48, .us = "8.2"}, {.m = 64, .us = "8.2"}}), IsEmpty());
-  // A row without a time serves nobody.
+  // A row without a time serves no problem.
   EXPECT_THAT(found_in({{.m = 40, .us = "8.2"}, {.m = 64, .us = "0", .tflops = "0.0", .bw = "0.0"}}),
               ElementsAre("unusable_time t.csv:3"));
 }

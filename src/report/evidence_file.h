@@ -20,10 +20,9 @@ struct MeasuredProblems {
   const DeviceInfo& device;
   const Protocol& protocol;
 };
-/// Implements `-o2`: writes all records of the problems from the journal as CSV. The columns are those of the family's
-/// tuned table, then stage, status, spread, samples, detail and the number of the run that wrote the record: earlier
-/// runs' records are reused and stand beside those of this one. Cells without a time are empty. Replaces the whole
-/// file. Throws io.
+/// Implements `-o2`: writes all records of the problems from the journal as CSV. The columns are the family's tuned
+/// table's, then stage, status, spread, samples, detail and the number of the run that wrote the record. Records that
+/// were reused from earlier runs are included. Cells without a time are empty. Replaces the whole file. Throws io.
 void write_profile(const std::filesystem::path& file, const Journal& journal, const MeasuredProblems& measured);
 
 /// Name of that file with `--keep`.

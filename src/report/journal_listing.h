@@ -14,8 +14,8 @@ namespace attune {
 /// Whether a text is an outcome, a verdict or the ending of a run, by which Query::statuses selects entries.
 bool is_entry_status(std::string_view text);
 
-/// Throws invalid_input for a run that the journal does not have: its number is given when it begins, so nobody can
-/// wait for it. 0: any run.
+/// Throws invalid_input for a run that the journal does not have: a run gets its number when it begins, so none can be
+/// waited for. 0: any run.
 void check_run(const Journal& journal, int64_t run);
 
 /// Returns the id of the newest entry that can be read; 0 for an empty journal.
@@ -31,8 +31,8 @@ NewestDecisions newest_decisions(const Journal& journal, Query query, size_t max
 /// Counts all decisions that match. It reads them all, where newest_decisions() reads only those it returns.
 size_t count_decisions(const Journal& journal, Query query);
 
-/// Counts entries, and the unique candidates of problems in announcements and records, because compaction drops the
-/// former.
+/// Counts entries and unique candidates of problems. Candidates are counted in announcements and records, because
+/// compaction drops announcements.
 class EntryTally {
  public:
   void add(const Entry& entry);

@@ -14,7 +14,7 @@ std::string text_of(const ordered_json& document) {
   return document.dump(2, ' ', false, ordered_json::error_handler_t::replace);
 }
 
-/// Prints a value of which all lines but the first are indented.
+/// Prints a value with all lines but the first indented.
 void print_indented(const ordered_json& value, std::string_view indent) {
   std::string text = text_of(value);
   // A line end is always one of the layout: those in strings are escaped.

@@ -17,7 +17,7 @@ struct ListedKernel {
   std::optional<Candidate> candidate;  ///< The first that needed it; nothing: unknown, or written by another version.
   std::string entries;                 ///< The functions in it.
 };
-/// Reads the size and time of a kernel's file. Returns nothing for one that was removed meanwhile.
+/// Reads the size and time of a kernel's file. Returns nothing if the file has been removed.
 std::optional<ListedKernel> listed_kernel(const Binary& binary);
 
 /// Returns the heading of kernel_line().

@@ -18,9 +18,9 @@ KernelSpeed kernel_speed(const Measurement& measured, const Work& work, const De
   speed.tflops = work.flops / us / 1e6;
   speed.gbs = work.bytes / us / 1e3;
   const auto peak = device.peak_gflops.find(std::string(name(work.arithmetic)));
-  // That of the working set, which caches may hold.
+  // The bandwidth of the working set, which caches may hold.
   const double bandwidth_gbs = measured.bandwidth_gbs > 0 ? measured.bandwidth_gbs : device.bandwidth_gbs;
-  // Either may be the bound, so without one of them the other says nothing.
+  // Either may be the bound, so one of them alone proves nothing.
   if (peak != device.peak_gflops.end() && bandwidth_gbs > 0)
     speed.of_roofline = std::max(work.flops / peak->second, work.bytes / bandwidth_gbs) / 1e3 / us;
   std::vector<double> clocks;

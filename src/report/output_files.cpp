@@ -18,7 +18,7 @@ fs::path whole(const fs::path& path) {
   return ignored ? fs::absolute(path) : canonical;
 }
 
-/// The file itself and those that are kept beside it.
+/// The file itself and its companions.
 std::vector<std::string> taken_by(const OutputFile& output, std::span<const std::string_view> endings) {
   std::vector<std::string> taken = {whole(output.path).string()};
   for (const std::string_view ending : endings) taken.push_back(taken.front() + std::string(ending));

@@ -12,8 +12,9 @@ struct OutputFile {
   std::filesystem::path path;  ///< Empty: not written.
 };
 
-/// Throws invalid_input, naming both flags, if two of the files are one, or if one is kept beside another: the lock of
-/// an output (`.lock`), or what SQLite keeps beside the journal (`-wal`, `-shm`, `-journal`). Links are followed.
+/// Throws invalid_input, naming both flags, if two of the files are one, or if one is a companion of another: the lock
+/// of an output (`.lock`), or a file that SQLite keeps with the journal (`-wal`, `-shm`, `-journal`). Links are
+/// followed.
 void check_distinct_outputs(std::span<const OutputFile> outputs, const OutputFile& journal);
 
 }  // namespace attune

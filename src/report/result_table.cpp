@@ -240,7 +240,7 @@ std::vector<std::string> default_notices(std::span<const Decision> decisions, co
       if (one.device == kind_of(decision.device_id) && one.type == type && solvers.find(one.solver) == nullptr)
         packages.emplace_back(one.package);
     }
-    // Where libraries serve other shapes of the type, it is the shape that they do not serve.
+    // If libraries serve other shapes of the type, the shape is the reason and not the type.
     const bool is_type = !type.empty() && std::ranges::none_of(decisions, [&](const Decision& one) {
       return one.has_default() && one.device_id == decision.device_id && one.problem.op() == decision.problem.op() &&
              type_of(one.problem, family) == type;

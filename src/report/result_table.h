@@ -10,8 +10,8 @@
 
 namespace attune {
 
-/// Short text of a problem for users, from its family's key: sizes, types, and what is not at its default:
-/// `64×1280×8192 bf16→fp32 +bias act=gelu`.
+/// Short text of a problem for users, from its family's key: sizes, types, and attributes that differ from their
+/// defaults: `64×1280×8192 bf16→fp32 +bias act=gelu`.
 std::string short_shape(const Problem& problem);
 /// Short text of a candidate, such as `gemm:jit 2 threads`: solver without `.gemm`, then its values.
 std::string short_candidate(const Candidate& candidate);
@@ -29,8 +29,8 @@ std::string result_header(std::string_view op = {});
 std::string result_line(const Decision& decision);
 /// Returns a line for each finalist, fastest first, with its time and ratio; the winner and the default are marked.
 std::vector<std::string> finalist_lines(const Decision& decision);
-/// Returns a sentence for each word of the table's lines that needs one: `default` always, then those that occur in the
-/// verdicts. Nothing without decisions.
+/// Returns a sentence for each word of the table's lines that needs one: always for `default`, and for each such word
+/// in the verdicts. Nothing without decisions.
 std::vector<std::string> result_legend(std::span<const Decision> decisions);
 
 /// Counts of decisions by verdict, and the geometric mean of the speed-ups over the baselines, with its 95 % interval
@@ -40,8 +40,8 @@ struct Summary {
   size_t num_decided = 0, num_faster = 0, num_tied = 0, num_required = 0, num_noisy = 0;
   size_t num_default_fastest = 0;  ///< The baseline was the fastest itself.
   size_t num_unfinished = 0;       ///< Ties that another run continues.
-  size_t num_without_default = 0;  ///< Shapes that no library serves; they are no part of the means.
-  size_t num_compared = 0;         ///< Shapes whose speed-up is known: those of the means.
+  size_t num_without_default = 0;  ///< Shapes that no library serves; the means exclude them.
+  size_t num_compared = 0;         ///< Shapes whose speed-up is known; the means are over these.
   double mean = 1, low = 1, high = 1;
   double mean_over_untuned = 1;  ///< Over the fastest untuned config of each shape, by the medians; no interval.
 };
@@ -51,7 +51,7 @@ Summary summarise(std::span<const Decision> decisions);
 std::string summary_text(const Summary& summary);
 
 /// Tells a user which package would give shapes a default. One sentence for each device and type of the decisions
-/// without one: `no library serves bf16 on cpu:0; libdnnl-dev does`. The packages are those of FamilySpec::packages
+/// without one: `no library serves bf16 on cpu:0; libdnnl-dev does`. It names the packages of FamilySpec::packages
 /// whose solver `solvers` lacks; without such a package the sentence ends after the device.
 std::vector<std::string> default_notices(std::span<const Decision> decisions, const Registry& solvers);
 

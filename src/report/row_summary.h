@@ -8,7 +8,7 @@
 
 namespace attune {
 
-/// A row of a published table, for people: what it says, and whether lookups take it.
+/// A row of a published table, for people: its content, and whether lookups take it.
 struct RowSummary {
   std::string family, place;    ///< The op; `t.csv:17`.
   std::string problem, device;  ///< Keys, spelled as the journal's are.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// When strategies are asked where kernels are compiled beside measuring: before they are told of the candidate that is
-// admitted, and on a thread of the search, for which the device does not wait.
+// When strategies are asked where kernels are compiled while others are measured. They are asked before they are told
+// of the candidate being admitted, and on a search thread, for which the device does not wait.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ class LoggingStrategy final : public Strategy {
   bool exhausted() const override { return next_ == size_; }
 
  private:
-  uint64_t size_, next_ = 1;  // The first is the untuned config.
+  uint64_t size_, next_ = 1;  // The first is the default config.
   std::set<uint64_t> told_;
   std::function<void(std::string)> log_;
 };
@@ -91,7 +91,7 @@ class AskedAhead : public testing::Test {
         Tuner(executor, *journal_, options_, clock, &kernels).run({{.problem = problem_}}, observer, {});
     EXPECT_TRUE(result.front().decision) << result.front().reason;
   }
-  /// Has all kernels compiled by a run of which nothing else is kept, so that none is waited for later.
+  /// Compiles all kernels in a run whose results are discarded, so that no later run waits for one.
   void fill_cache() {
     run(compiling, {});
     journal_ = open_memory_journal();
@@ -104,7 +104,7 @@ class AskedAhead : public testing::Test {
     });
     journal_ = std::move(kept);
   }
-  /// The script of one that compiles; of all but the untuned one, that none does.
+  /// The script of a config that compiles; only the default config compiles.
   static std::string compiling(const Config& config) { return ": " + config.key() + "; : >out"; }
   static std::string failing(const Config& config) {
     return config.integer("us") == 9 ? compiling(config) : ": " + config.key() + "; exit 1";
@@ -119,7 +119,7 @@ class AskedAhead : public testing::Test {
   std::unique_ptr<Journal> journal_ = open_memory_journal();
   TunerOptions options_;
   std::string log_;
-  size_t num_beside_ = 0;  ///< Questions on another thread than the tuner's.
+  size_t num_beside_ = 0;  ///< Questions on a thread other than the tuner's.
   std::atomic<size_t> num_admissions_ = 0;
   std::function<void(const std::string& what)> on_log_;  ///< Called while a strategy is asked or told.
 };

@@ -28,7 +28,7 @@ bool belongs(const Candidate& candidate, const Contender& contender) {
 
 bool splits_k(const Config& config) { return config.has("split_k") && config.integer("split_k") > 1; }
 
-/// The space of the candidates that are a contender's; empty if none is.
+/// The contender's own candidates as a space; empty if it has none.
 SearchSpace space_of(std::span<const Candidate> candidates, const Contender& contender) {
   std::vector<Config> configs;
   for (const Candidate& one : candidates) {
@@ -94,7 +94,7 @@ CandidateSource::CandidateSource(const WorkItem& item, const DeviceInfo& device,
   }
 }
 
-/// Counts what is banned.
+/// Whether a ban excludes the candidate; counts it if so.
 bool CandidateSource::is_refused(const Candidate& candidate) {
   if (bans_->empty()) return false;
   const Ban* const ban = ban_of(candidate);

@@ -25,9 +25,10 @@ struct StartingPoints {
   std::vector<Candidate> neighbours;  ///< Winners of similar problems, nearest first.
 };
 
-/// The candidates of one problem over all its contenders, in the order in which they should be tried: the untuned
-/// configs (the family's baselines first), what the libraries recommend, the incumbent, then the requests of each
-/// contender's strategy, as the allocator of TunerOptions divides them: together as many as the strategies plan for.
+/// The candidates of one problem over all its contenders, in the order in which they should be tried. First come the
+/// default configs (the family's baselines first), the libraries' recommendations and the incumbent. Then come the
+/// requests of each contender's strategy, as the allocator of TunerOptions divides them: together as many as the
+/// strategies plan for.
 class CandidateSource final : public CandidateSearch {
  public:
   /// Costs nothing that grows with the spaces.
@@ -38,23 +39,22 @@ class CandidateSource final : public CandidateSearch {
   /// invalid_input for an unknown strategy.
   void begin(const PriorKnowledge& known) override;
 
-  /// Untuned candidates in the order of the family's baselines, followed by those of the other solvers.
+  /// Default configs in the order of the family's baselines, then the other solvers'.
   const std::vector<Candidate>& untuned() const noexcept { return untuned_; }
-  /// What the libraries recommend besides their untuned configs, in the order of untuned(): the first that is correct
-  /// is the default where each untuned config is wrong.
+  /// The libraries' recommendations other than their default configs, in the order of untuned(). If every default
+  /// config is wrong, the first correct recommendation is the baseline.
   const std::vector<Candidate>& recommended() const noexcept { return recommended_; }
   /// The incumbent, if its solver takes part with the version of the row.
   const std::optional<Candidate>& incumbent() const noexcept { return incumbent_; }
   std::vector<Candidate> ask(size_t max_count) override;
-  /// A candidate of no contender is passed over.
+  /// Ignores a candidate of no contender.
   void tell(const Candidate& candidate, Trial trial) override;
   bool exhausted() const;
   /// The Ban of a candidate for this problem and device; null: it may be tried.
   const Ban* ban_of(const Candidate& candidate) const { return ban_of_kernel(candidate.name()); }
-  /// Sentences of the strategies about what they could not search, each after its solver's id, and about what is
-  /// banned.
+  /// What limited the strategies' searches, each a sentence after its solver's id, and which bans excluded candidates.
   std::vector<std::string> remarks() const;
-  /// Costs of one candidate, by solver, from the trials told; those of PriorKnowledge until then.
+  /// Costs of one candidate, by solver, from the trials told; before those, from PriorKnowledge.
   std::map<std::string, Costs> costs() const;
   const Versions& versions() const noexcept { return versions_; }
   /// Versions of one solver, on which the records of its candidates depend. Null if it does not take part.
@@ -71,7 +71,7 @@ class CandidateSource final : public CandidateSearch {
     std::unique_ptr<Strategy> strategy;    ///< Null before begin().
     std::unordered_set<uint64_t> counted;  ///< Indices that were asked for or told.
   };
-  /// All of it but the costs.
+  /// The task without its costs.
   SearchTask task_of(const SolverSearch& search, const PriorKnowledge& known) const;
   const Ban* ban_of_kernel(std::string_view kernel) const { return bans_->find(kernel, device_.key(), problem_.key()); }
   bool is_refused(const Candidate& candidate);
@@ -84,7 +84,7 @@ class CandidateSource final : public CandidateSearch {
   std::unique_ptr<SolverAllocator> allocator_;
   bool split_k_;
   std::shared_ptr<const BanList> bans_;
-  std::map<const Ban*, uint64_t> num_banned_;  ///< Times that a candidate was left out.
+  std::map<const Ban*, uint64_t> num_banned_;  ///< How often each ban excluded a candidate.
   std::vector<SolverSearch> searches_;
   std::vector<SolverState> states_;  ///< States of searches_, in their order.
   bool has_begun_ = false;

@@ -92,7 +92,7 @@ TEST(CandidateSource, DefaultsComeInTheOrderOfTheFamilyWhateverTheIds) {
   EXPECT_EQ(order, wanted);
 }
 
-/// What an application computes with anyway is what a winner must beat there, and what a tie keeps.
+/// The application's own operator is the first default: a winner must beat it, and a tie keeps it.
 TEST(CandidateSource, TheStockOfAnApplicationIsTheFirstDefault) {
   const std::string stock(op_of(kProduct).family().stock);
   std::vector<Contender> contenders = {contender("onednn.gemm"), contender(stock)};
@@ -161,7 +161,7 @@ TEST(CandidateSource, WhatASolverThatIsBehindLeavesGoesToTheOthers) {
   CandidateSource source({.problem = kProduct}, {},
                          {contender("a.one", 500), contender("b.two", 500), contender("c.three", 40)}, {}, {});
   source.begin({});
-  // What is told without being asked for counts once.
+  // A candidate that is told without being asked for counts once.
   source.tell(candidate_of("a.one", 1), {.median_us = 130});
   source.tell(candidate_of("a.one", 1), {.median_us = 130});
   const auto counts = asked_of(source, 500, us_of);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// An untuned config that the race dropped, and that is as fast as the winner was there, competes again.
+// A default config that the race dropped, although it was as fast as the winner was there, competes again.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,8 @@
 namespace attune {
 namespace {
 
-/// Kernels that take one time during the race and another one afterwards: `us` and `then`. The first is untuned.
+/// Kernels that take one time during the race and another one afterwards: `us` and `then`. The first is the default
+/// config.
 class ChangingSolver final : public Solver {
  public:
   ChangingSolver(std::string id, std::vector<std::string> rows, const Phase& phase)
@@ -65,7 +66,7 @@ TEST(ComeBack, NothingIsCalledFasterThanAnUntunedConfigThatItDidNotBeat) {
   PhaseObserver observer;
   FakeDevice device;
   Registry solvers;
-  // In the race us=40 drives us=50 out, which is another library's untuned config. The row's kernel, us=52, stays.
+  // In the race us=40 drives us=50 out, which is another library's default config. The row's kernel, us=52, stays.
   solvers.add(std::make_unique<ChangingSolver>(
       "onednn.gemm", std::vector<std::string>{"then=100;us=100", "then=90;us=40", "then=30;us=52"}, observer.phase));
   solvers.add(

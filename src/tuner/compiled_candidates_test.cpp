@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Candidates with compiled kernels: when they are compiled, and what the journal says of it.
+// Candidates with compiled kernels: when they are compiled, and their entries in the journal.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::Pair;
 
-/// Asks for the configs of a listed space in their order, and says how many it was asked for so far.
+/// Asks for the configs of a listed space in their order and counts how many it was asked for.
 class OrderedStrategy final : public Strategy {
  public:
   OrderedStrategy(uint64_t size, std::function<void(size_t)> on_ask) : size_(size), on_ask_(std::move(on_ask)) {}
@@ -45,7 +45,7 @@ class OrderedStrategy final : public Strategy {
   bool exhausted() const override { return next_ == size_; }
 
  private:
-  uint64_t size_, next_ = 1;  // The first is the untuned config.
+  uint64_t size_, next_ = 1;  // The first is the default config.
   std::function<void(size_t)> on_ask_;
 };
 
@@ -84,7 +84,7 @@ class TunerOfCompiledCandidates : public testing::Test {
       options_.make_strategy = [&](const SearchTask& task, const StrategyOptions&) {
         const auto on_ask = [&, is_another = task.problem == another_](size_t asked) {
           if (is_another) another_is_asked_ = true;
-          // Nobody asks for the untuned config, which is prepared first.
+          // The search never asks for the default config, which is prepared first.
           if (!is_another) max_ahead_ = std::max(max_ahead_, asked - std::max<size_t>(num_prepared, 1));
         };
         return std::make_unique<OrderedStrategy>(count, on_ask);
@@ -110,7 +110,7 @@ class TunerOfCompiledCandidates : public testing::Test {
   const Problem problem_ = op_of(text_).normalise(text_, FakeDevice::describe());
   const Problem another_ = problem_.with("m", "6");
   TunerOptions options_;
-  bool with_another_ = false;  ///< Besides `problem_`.
+  bool with_another_ = false;  ///< Also tune `another_`.
   bool ordered_ = false;
   std::atomic<bool> another_is_asked_ = false;
   size_t max_ahead_ = 0;  ///< Candidates of `problem_` asked for and not prepared yet.

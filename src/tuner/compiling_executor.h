@@ -8,8 +8,8 @@
 
 namespace attune {
 
-/// An executor whose callers keep compilers going while they wait for it: its descriptor stands for both, and take()
-/// also serves the kernels, whose errors it throws.
+/// Keeps compilers going while callers wait for an executor. Its descriptor stands for both. take() also serves the
+/// kernels and throws their errors.
 class CompilingExecutor final : public ForwardingExecutor {
  public:
   /// Both outlive it.

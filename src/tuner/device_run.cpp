@@ -98,9 +98,9 @@ DeviceRun::Active* DeviceRun::next_compiling() {
   return first_of([](ProblemRun& run) { return run.waits_for_compiler(); });
 }
 
-/// The oldest active run that waits for a fresh worker; null if none does. It waits until all others wait, too, so
-/// that no race must be restored and no final restarts, and one recycle may serve several. With a budget the others
-/// wait once they have used up their shares, so it keeps its own.
+/// The oldest active run that waits for a fresh worker; null if none does. It is asked for when all other runs wait,
+/// too. Then no race must be restored, no finals restart, and one recycle may serve several runs. With a budget, the
+/// other runs wait once they have used up their shares, so this one keeps its own.
 DeviceRun::Active* DeviceRun::next_without_worker() {
   for (Active& one : active_) {
     if (one.run->needs_fresh_worker()) return &one;
@@ -108,8 +108,8 @@ DeviceRun::Active* DeviceRun::next_without_worker() {
   return nullptr;
 }
 
-/// Whether to open the next problem while another one is measured, so that its first kernels are compiled when its
-/// turn comes. The last problems are left to the other devices.
+/// Whether to open the next problem while another one is measured, so that its first kernels are compiled when its turn
+/// comes. The last problems stay with the source for the other devices.
 bool DeviceRun::may_open_ahead() {
   if (!context_.options.compiles_beside_measuring || context_.kernels == nullptr) return false;
   if (active_.empty() || num_open() >= max_open_) return false;
@@ -120,7 +120,7 @@ bool DeviceRun::may_open_ahead() {
 
 void DeviceRun::await_compilers(Active& active) {
   active.run->await_compilers();
-  context_.executor.take();  // It looks after a worker that starts, for which others of its device may wait.
+  context_.executor.take();  // Serves a worker that starts; other executors of the device may wait for it.
   hold_to_budget(active);
 }
 
@@ -142,7 +142,7 @@ bool DeviceRun::begin_next() {
 }
 
 /// Takes the next problem while this one is measured, so that its candidates are listed when its turn comes. The last
-/// problems are left to whoever is free first.
+/// problems stay with the source for the first free device.
 void DeviceRun::take_ahead() {
   constexpr double kLeftToEachOther = 2;
   if (static_cast<double>(source_.remaining().num_waiting) > kLeftToEachOther * (num_devices_ - 1))
@@ -237,7 +237,7 @@ void DeviceRun::wait_for_active() {
   }
   const double now_s = context_.clock.now_s();
   context_.clock.sleep_s(std::clamp(std::min(ready_s - now_s, left_s()), 0.0, kMaxSleepS));
-  context_.executor.take();  // As above.
+  context_.executor.take();  // See await_compilers().
   context_.paused_s += context_.clock.now_s() - now_s;
 }
 

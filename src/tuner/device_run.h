@@ -23,14 +23,14 @@ class DeviceRun {
     size_t num_devices;
     std::once_flag has_begun;  ///< Guards before_measuring.
   };
-  /// The arguments must outlive this. Sets the functions of the context that tell when to stop.
+  /// Sets the stop conditions of the context. The arguments must outlive this.
   DeviceRun(TuningContext& context, SharedState& shared);
 
-  /// Returns why work was left to the source; an empty text if none was. Throws device when the device is lost, and
-  /// what the journal throws.
+  /// Returns why problems stayed with the source; an empty text if none did. Throws device when the device is lost, and
+  /// errors of the journal.
   std::string run();
-  /// Returns the active problems, and the one that was taken ahead, to the source for other devices, because the device
-  /// was lost.
+  /// Returns the active problems and the one taken in advance to the source for other devices, because the device was
+  /// lost.
   void give_back();
 
  private:
@@ -71,7 +71,7 @@ class DeviceRun {
   std::once_flag& has_begun_;
   double began_s_;
   std::list<Active> active_;
-  std::optional<WorkSource::Task> next_;  ///< Taken ahead.
+  std::optional<WorkSource::Task> next_;  ///< Taken in advance.
 };
 
 }  // namespace attune

@@ -20,7 +20,7 @@
 namespace attune {
 namespace {
 
-/// Offers candidates that take these times, all of which can be captured or none.
+/// Offers candidates with these times; all of them can be captured, or none.
 class TimedSolver final : public Solver {
  public:
   TimedSolver(std::string id, std::vector<int> us, bool capturable)
@@ -58,7 +58,7 @@ class TimedSolver final : public Solver {
   bool capturable_;
 };
 
-/// An executor in this process that has ten launches in a batch and notes how many the turns of each schedule have.
+/// An executor in this process with ten launches in a batch. It notes the number of launches of each turn.
 class TurnsExecutor final : public ForwardingExecutor {
  public:
   using ForwardingExecutor::ForwardingExecutor;
@@ -79,7 +79,7 @@ class TurnsExecutor final : public ForwardingExecutor {
 
 class FinalTiming : public testing::Test {
  protected:
-  /// Tunes a problem with a default of 90 µs, a candidate of 70 µs and an opponent of 72 µs.
+  /// Tunes a problem with a default of 90 µs, a candidate of 70 µs and another default config of 72 µs.
   TuneResult tune(bool is_opponent_capturable, double sample_share = 1) {
     Registry solvers;
     solvers.add(std::make_unique<TimedSolver>("onednn.gemm", std::vector<int>{90, 70}, true));

@@ -95,8 +95,8 @@ SampleAnswer sample_all(Executor& executor, std::vector<Turn> schedule, const Ti
   }
 }
 
-/// Times all candidates in turn, and verifies them again where they were timed. What was sampled beside one that is
-/// wrong then counts for none: the others are timed again, in a fresh worker.
+/// Times all candidates in turn and verifies them again in the same worker. If one is wrong then, no sample counts and
+/// the others are timed again, in a fresh worker.
 void time_and_recheck(Executor& executor, std::vector<Timed*> alive, const Limits& limits,
                       const InterleavedOptions& options) {
   Random random(options.seed + 1);
@@ -158,7 +158,7 @@ void time_alike(std::vector<Timed>& alive) {
   for (Timed& one : alive) one.timing = timing;
 }
 
-/// Has a second worker make all candidates anew; it compares their outputs with the first one's.
+/// Makes all candidates again in a second worker, which compares their outputs with the first one's.
 void compare_processes(Executor& executor, std::vector<Timed>& alive, const Limits& limits, const Tick& tick) {
   recycle(executor, tick);
   std::vector<Turn> schedule;
@@ -176,7 +176,7 @@ Milliseconds turn_limit(uint32_t batch, const Limits& limits) {
 }
 
 Limits limits_on(const DeviceKind& kind, Limits stated) {
-  // Nothing is known of the time that a given candidate needs, so a launch has far more than those of a search.
+  // The time that a given candidate needs is unknown, so a launch has far more than in a search.
   constexpr double kMinRunS = 60;
   if (stated.load.count() == 0) stated.load = milliseconds_of(kind.load_deadline_s);
   if (stated.run.count() == 0) stated.run = milliseconds_of(std::max(kMinRunS, kind.run_deadline_s));

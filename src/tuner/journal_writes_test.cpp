@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// When a run writes its journal: each write waits for the disk, and the device for those that are not made beside an
-// admission.
+// When a run writes its journal. Each write waits for the disk, and the device waits for each write that is not made
+// during an admission.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -19,7 +19,7 @@
 namespace attune {
 namespace {
 
-/// Keeps what each write of a journal held.
+/// Keeps the entries of each write of a journal.
 class WatchedJournal final : public Journal {
  public:
   void append(std::span<const Entry> entries) override {
@@ -53,7 +53,7 @@ class WatchedJournal final : public Journal {
   std::unique_ptr<Journal> inner_ = open_memory_journal();
 };
 
-/// Is lost in an admission.
+/// Its device is lost in an admission.
 class LosableExecutor final : public WithholdingExecutor {
  public:
   using WithholdingExecutor::WithholdingExecutor;
@@ -72,7 +72,7 @@ class JournalWrites : public testing::Test {
     SilentObserver observer;
     Tuner(executor_, journal_, {}, clock_).run({{.problem = op_of(problem).normalise(problem, {})}}, observer, false);
   }
-  /// The candidate of an entry that announces it; of one that says that it was verified; empty.
+  /// The candidate that an entry announces; empty: none.
   static std::string started(const Entry& entry) {
     const auto* one = std::get_if<Started>(&entry);
     return one != nullptr ? one->candidate.name() : "";

@@ -40,7 +40,7 @@ void Kernels::submit(const std::vector<CompileTask>& tasks) {
   }
 }
 
-/// Calls the pool. Its errors are never those of the device that is measured.
+/// Calls the pool. An error of code device becomes io: the measured device is not at fault.
 void Kernels::with_pool(const std::function<void()>& call) {
   try {
     call();
@@ -54,7 +54,6 @@ void Kernels::with_pool(const std::function<void()>& call) {
   }
 }
 
-/// Takes the answers of the pool.
 void Kernels::collect(Milliseconds timeout) {
   with_pool([&] {
     for (CompileResult& one : pool_.wait(timeout)) {
@@ -67,7 +66,7 @@ void Kernels::collect(Milliseconds timeout) {
 
 void Kernels::await(Milliseconds timeout) {
   pollfd ended{descriptor(), POLLIN, 0};
-  ::poll(&ended, 1, static_cast<int>(timeout.count()));  // A signal ends it early, which the caller's next call mends.
+  ::poll(&ended, 1, static_cast<int>(timeout.count()));  // A signal may end it early; the caller calls again.
   serve();
 }
 
@@ -109,7 +108,7 @@ std::vector<Kernels::BuildResult> Kernels::build(std::span<const Request> reques
     }));
   };
   with_pool([&] { submit(tasks); });
-  collect(Milliseconds(0));  // Those that are in the cache are there even if the caller wants to stop.
+  collect(Milliseconds(0));  // Cached kernels are taken even if the caller wants to stop.
   for (size_t num = num_waiting(); num > 0 && !(stop && stop(num)); num = num_waiting()) collect(kAsk);
   std::vector<BuildResult> built(requests.size());
   for (size_t i = 0; i < requests.size(); ++i) {

@@ -17,9 +17,9 @@
 
 namespace attune {
 
-/// The compiled kernels that candidates need, from the cache or from the pool. They stay in the cache as long as this
-/// object lives. No compiler runs when a call returns, unless it was stopped or for what was prefetched: build() alone
-/// alternates with measuring. Not thread-safe.
+/// Provides the compiled kernels of candidates, from the cache or from the compile pool. Keeps them in the cache as
+/// long as this object lives. When a call returns, no compiler runs, unless it was stopped or kernels were prefetched:
+/// build() alone alternates with measuring. Not thread-safe.
 class Kernels {
  public:
   /// A candidate of a problem and its solver's contender; null: the solver is not available.
@@ -34,7 +34,7 @@ class Kernels {
   struct BuildResult {
     Outcome outcome;
     std::vector<Binary> binaries;
-    double seconds = 0;  ///< Taken to compile its kernels in this run; one that candidates share counts for each.
+    double seconds = 0;  ///< Time to compile its kernels in this run; a shared kernel counts for each candidate.
   };
 
   /// Is told how many of the requested candidates still wait for their kernels; true: stop waiting.
@@ -48,10 +48,10 @@ class Kernels {
         cache_({folder}, cache_bytes, KernelCache::Lease::held),
         pool_(cache_, options) {}
 
-  /// Returns one BuildResult per request, in order. A kernel that several requests need is compiled once; all are
-  /// compiled on all cores. `stop` is called five times a second while compilers run; after it returned true, missing
-  /// kernels are `cancelled`. Throws what CompilePool::wait() throws, but io in place of device: a machine that starts
-  /// no more processes has not lost the device.
+  /// Returns one BuildResult per request, in order. A kernel that several requests need is compiled once. Compilers use
+  /// all cores. `stop` is called five times a second while compilers run; after it returned true, missing kernels are
+  /// `cancelled`. Throws what CompilePool::wait() throws, but io instead of device: a machine that starts no more
+  /// processes has not lost the device.
   std::vector<BuildResult> build(std::span<const Request> requests, const Stop& stop = {});
   /// Like build(), but compiles nothing: a kernel that is not in the cache is `cancelled`. Throws like build().
   std::vector<BuildResult> find(std::span<const Request> requests);
@@ -61,13 +61,13 @@ class Kernels {
   /// Like build(), for candidates of one problem.
   std::vector<BuildResult> build(const Problem& problem, std::span<const Contender> contenders,
                                  std::span<const Candidate> candidates, const Stop& stop = {});
-  /// Starts to compile kernels that build() may need later, while others are measured: as many as there are jobs,
-  /// the rest when this object is called again. Not where compilers disturb what is measured. Returns the recipes of
-  /// each request's kernels, in order. Throws like build().
+  /// Starts to compile kernels that build() may need later, while other candidates are measured. Up to num_jobs()
+  /// compilers run; the other kernels start when this object is called again. Do not call it where compilers disturb
+  /// measurements. Returns the recipes of each request's kernels, in order. Throws like build().
   std::vector<std::vector<std::string>> prefetch(std::span<const Request> requests);
   /// For poll(): readable while serve() has something to do. The same number for this object's life.
   int descriptor() const noexcept { return pool_.descriptor(); }
-  /// Takes what compilers have done and starts those that wait for a place. Throws like build().
+  /// Takes the compilers' results and starts compilers for waiting kernels. Throws like build().
   void serve() { collect(Milliseconds(0)); }
   /// Serves the compilers once one has ended, or when the time has passed. Throws like build().
   void await(Milliseconds timeout);

@@ -10,7 +10,7 @@
 namespace attune {
 
 /// Compiles the kernels of the candidates together; a second call for one of them finds them in the cache. Once the
-/// problem is cut, only those in the cache are there.
+/// problem is cut, it only finds cached kernels.
 std::vector<Kernels::BuildResult> ProblemRun::build(std::span<const Candidate> candidates) {
   if (context_.kernels == nullptr) return std::vector<Kernels::BuildResult>(candidates.size());
   if (cut_) return context_.kernels->find(Kernels::requests_of(item_.problem, contenders_, candidates));
@@ -25,16 +25,16 @@ std::vector<Kernels::BuildResult> ProblemRun::build(std::span<const Candidate> c
   return built;
 }
 
-/// Has the kernels of the candidates compiled: before they are measured, or beside it. Returns for each candidate the
-/// recipes of those that may not be there yet.
+/// Has the kernels of the candidates compiled: before measuring, or in parallel with it. Returns for each candidate the
+/// recipes of kernels that may still be missing.
 std::vector<std::vector<std::string>> ProblemRun::compile_ahead(std::span<const Candidate> candidates) {
   if (asked_ahead_ > 0) return context_.kernels->prefetch(Kernels::requests_of(item_.problem, contenders_, candidates));
   build(candidates);
   return std::vector<std::vector<std::string>>(candidates.size());
 }
 
-/// Has the kernels of candidates compiled that the search has named meanwhile. Candidates are tried in the order of
-/// asking, whatever order their kernels are compiled in.
+/// Has the kernels of newly named candidates compiled. Candidates are tried in the order of asking, regardless of the
+/// order in which their kernels are compiled.
 void ProblemRun::take_asked() {
   auto asked = search_->take();
   if (asked.empty()) return;
@@ -42,14 +42,14 @@ void ProblemRun::take_asked() {
   for (size_t i = 0; i < asked.size(); ++i) asked_.push_back({std::move(asked[i]), std::move(recipes[i])});
 }
 
-/// Asks for those that are due ahead of the candidate that is tried: while a worker admits it, and always before the
-/// strategies are told of it, so that their questions do not depend on whether it needs a worker.
+/// Asks for the candidates that are due before the strategies are told of the current candidate. This happens while a
+/// worker admits it, if it needs a worker, so that the questions do not depend on that.
 void ProblemRun::ask_due() {
   if (!joining_) return;
   if (const size_t num_due = std::exchange(joining_->num_due, 0); num_due > 0) search_->ask(num_due);
 }
 
-/// Whether a candidate that was asked for waits to be tried. Waits for the search only where none is known.
+/// Whether a candidate that was asked for waits to be tried. Waits for the search only if none is known yet.
 bool ProblemRun::has_asked() {
   take_asked();
   if (asked_.empty()) {
@@ -59,7 +59,8 @@ bool ProblemRun::has_asked() {
   return !asked_.empty();
 }
 
-/// Whether a candidate waits to be tried, with those that are due ahead of it noted. Asks if none does.
+/// Whether a candidate waits to be tried; asks for one if not. Notes how many candidates are due before the strategies
+/// are told of it.
 bool ProblemRun::has_next() {
   const size_t wanted = asked_ahead_ > 0 ? asked_ahead_ + 1 : joining_->max_count - joining_->joined;
   const bool has_some = has_asked();
@@ -69,7 +70,7 @@ bool ProblemRun::has_next() {
   return has_asked();
 }
 
-/// Whether kernels that are compiled beside measuring are not there yet. What else there is to do goes first then.
+/// Whether kernels that are compiled in parallel with measuring are missing. Other work then goes first.
 bool ProblemRun::awaits_kernels(std::vector<std::string> recipes) {
   awaited_ = std::move(recipes);
   return waits_for_compiler();
@@ -203,7 +204,7 @@ void ProblemRun::join(EntrantFacts& entrant) {
                  .shortlisted = entrant.shortlisted});
 }
 
-/// Makes the first that is correct the baseline, even one that the race had dropped. Null: none is.
+/// Makes the first correct candidate the baseline, even one that the race had dropped. Null if none is correct.
 EntrantFacts* ProblemRun::set_baseline(std::span<const Candidate> candidates) {
   for (const Candidate& candidate : candidates) {
     const auto present = std::find_if(entrants_.begin(), entrants_.end(),
@@ -218,7 +219,7 @@ EntrantFacts* ProblemRun::set_baseline(std::span<const Candidate> candidates) {
 }
 
 void ProblemRun::admit_untuned() {
-  // Untuned configs first: the first correct one in the family's order is the baseline of this problem.
+  // Default configs first: the first correct one in the family's order is the baseline of this problem.
   const Want want = contest_.next();
   ATTUNE_CHECK(std::holds_alternative<WantEntrants>(want), "a new contest must ask for entrants");
   std::vector<EntrantFacts*> admitted;
@@ -248,8 +249,8 @@ void ProblemRun::admit_untuned() {
   }
 }
 
-/// Lets those join that the contest has asked for, up to one whose kernel is still being compiled: the next step goes
-/// on with it, so that what is done does not depend on when compilers end.
+/// Admits the candidates that the contest has asked for, up to one whose kernel is still being compiled. The next step
+/// goes on with that one, so that the order of work does not depend on when compilers end.
 void ProblemRun::admit_more() {
   const auto is_asking = [this] { return asking_ == Asking::yes || asking_ == Asking::idle; };
   size_t& num_joined = joining_->joined;
@@ -266,7 +267,7 @@ void ProblemRun::admit_more() {
     ++num_tried_;
     if (!is_new) continue;
     tell_progress();
-    // A candidate that was slower than another may still be the one that is wanted.
+    // A given candidate is wanted even if it was slower than another.
     if (EntrantFacts* entrant = admit(candidate, is_given(candidate))) {
       join(*entrant);
       ++num_joined;

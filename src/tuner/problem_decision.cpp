@@ -11,7 +11,7 @@
 namespace attune {
 namespace {
 
-constexpr uint32_t kMinProcesses = 2;  // in which the outputs of a required winner are compared
+constexpr uint32_t kMinProcesses = 2;  // processes in which a winner's outputs are compared under a requirement
 
 }  // namespace
 
@@ -59,7 +59,7 @@ void ProblemRun::retire_dropped() {
   if (!records.empty()) append(records);
 }
 
-/// Records the short list and goes on with it, unless it is what was wanted.
+/// Records the short list, and ends the problem if only a short list was wanted.
 void ProblemRun::end_race() {
   state_ = State::contesting;
   retire_dropped();
@@ -120,7 +120,7 @@ void ProblemRun::decide() {
   for (const FinalistResult& finalist : outcome.finalists) {
     const EntrantFacts& entrant = entrants_.at(finalist.slot);
     Outcome evidence = entrant.verified;
-    // Samples of the race that were timed in another way or are shorter are not evidence beside those of the finals.
+    // Race samples that are shorter or were timed in another way do not count as evidence in the finals.
     const Timing timing = timing_of(entrant);
     const bool is_race_alike = timing == entrant.timing && how_.contest.race.sample_share == 1;
     const Rounds rounds = is_race_alike ? Rounds{} : contest_.rounds_since_race();

@@ -24,7 +24,8 @@ Contest make_contest(const TunerOptions& options) {
                             : Contest(options.contest);
 }
 
-/// A Decision of a restricted search is another one's: what restricts it is in its key.
+/// Adapts the run's options to an item. The protocol states the restrictions of the search, so Decisions of different
+/// restrictions are never confused.
 TunerOptions options_for(const WorkItem& item, const TunerOptions& run) {
   TunerOptions how = run;
   if (how.exhaustive) how.contest.race.sample_share = 1;  // it has no finals
@@ -111,20 +112,20 @@ void ProblemRun::take_step() {
   }
 }
 
-/// Writes entries to the journal, behind those that were put off.
+/// Writes entries to the journal, after the entries that were put off.
 void ProblemRun::append(std::span<const Entry> entries) {
   put_off_.insert(put_off_.end(), entries.begin(), entries.end());
   if (!put_off_.empty()) context_.journal.append(std::exchange(put_off_, {}));
 }
 
-/// Adds what the executor's time went to since then. An answer tells how long the worker had waited for its request, so
-/// that what the tuner did between two steps is counted with the second.
+/// Adds the executor's time use since `before`. An answer tells how long the worker had waited for its request. So the
+/// tuner's work between two steps is counted with the second.
 void ProblemRun::note_time(TimeUse before) {
   TimeUse time = context_.executor.workers().time;
   time -= before;
   context_.paused_s -= time.take_from_wait(Activity::pause, context_.paused_s);
   context_.compiling_s -= time.take_from_wait(Activity::compile, context_.compiling_s);
-  // What other workers of the device took is no time of this problem, whose limits count its own.
+  // Time of the device's other workers does not count against this problem's limits.
   result_.seconds = std::max(0.0, result_.seconds - time[Activity::turn].wall_s);
   result_.time += time;
   context_.time += time;
@@ -181,14 +182,14 @@ void ProblemRun::open() {
     if (contender.support.yes) parts_.insert(parts_.end(), contender.parts.begin(), contender.parts.end());
   }
   if (next_part() != nullptr) {
-    // Closed meanwhile: two problems that both wait for a part must not keep it from being opened.
+    // Closed while it waits: two problems that wait for one part must not keep it from being opened.
     context_.executor.close(id_);
     state_ = State::parts;
     return;
   }
   history_.recall(context_.journal, history_source(),
                   [&](const std::string& solver) { return source_->versions_of(solver); });
-  // Not changed any more: what a strategy was told when it is asked must not depend on how long compilers take.
+  // Fixed from now on: the results that a strategy knows when it is asked must not depend on compile times.
   if (how_.compiles_beside_measuring && context_.kernels != nullptr &&
       context_.kernels->are_needed(Kernels::requests_of(item_.problem, contenders_, source_->untuned())))
     asked_ahead_ = how_.asked_ahead > 0
@@ -200,7 +201,7 @@ void ProblemRun::open() {
     std::vector<std::string> recipes;
     for (const auto& own : compile_ahead(source_->untuned())) recipes.insert(recipes.end(), own.begin(), own.end());
     awaits_kernels(std::move(recipes));
-    // What a search begins with needs no results, and is compiled by the time that this problem races.
+    // The first candidates of a search need no results. Their kernels are compiled by the time that this problem races.
     search_->ask(asked_ahead_ + 1);
   }
 }
@@ -212,8 +213,8 @@ const Problem* ProblemRun::next_part() const {
   return missing == parts_.end() ? nullptr : &*missing;
 }
 
-/// Replaces the choices that spaces offer for their parts by the short lists, as far as the parts are tuned. A
-/// contender one of whose parts has none does not support the problem, for the part's reason.
+/// Replaces the choices that spaces offer for their parts by the short lists of the tuned parts. If a part has no
+/// candidate, its contender does not support the problem, for the part's reason.
 void ProblemRun::apply_parts(std::vector<Contender>& contenders) const {
   for (Contender& contender : contenders) {
     if (!contender.support.yes) continue;

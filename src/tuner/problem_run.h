@@ -30,9 +30,9 @@ namespace attune {
 ///      parts
 class ProblemRun {
  public:
-  /// opening: the executor has not opened the problem. parts: those of composite solvers are tuned by other runs;
-  /// then the problem is opened again. admitting: it has, and the untuned configs are next. racing: candidates join and
-  /// are sampled. contesting: the finals and what follows.
+  /// opening: not open in the executor. parts: other runs tune the parts of composite solvers; then the problem is
+  /// opened again. admitting: open; the default configs are next. racing: candidates join and are sampled. contesting:
+  /// the finals and what follows.
   enum class State : uint8_t { opening, parts, admitting, racing, contesting, finished };
 
   ProblemRun(TuningContext& context, ProblemId id, const WorkItem& item);
@@ -44,16 +44,15 @@ class ProblemRun {
   bool is_about_to_measure() const noexcept { return state_ == State::admitting && !cut_; }
   /// Earliest time at which step() has work; in the future only while it waits for its confirmation or to open.
   double ready_at_s() const noexcept { return ready_at_s_; }
-  /// A part of a composite solver that must be tuned for its short list, into TuningContext::parts, before step() can
-  /// go on; null: none.
+  /// A part of a composite solver whose short list must be in TuningContext::parts before step() can go on; null: none.
   const Problem* next_part() const;
   void step();
   /// True if the next step() begins with waiting for a compiler, so that other problems should go on first.
   bool waits_for_compiler();
-  /// Waits until a compiler ends, of whatever problem, for at most a fifth of a second. Requires: waits_for_compiler().
+  /// Waits until a compiler of any problem ends, for at most 200 ms. Requires: waits_for_compiler().
   void await_compilers();
-  /// True if it can continue in another worker only than that of its last samples: with renew_worker(), or when the
-  /// worker is replaced for another problem.
+  /// True if it cannot go on in the worker of its last samples. It goes on after renew_worker(), or when another
+  /// problem replaces the worker.
   bool needs_fresh_worker() const noexcept { return needs_fresh_worker_ && !sampler_.has_fresh_worker(); }
   void renew_worker();
   /// Ends the problem at the next step(): as a tie during the confirmation, otherwise without a row.
@@ -67,13 +66,13 @@ class ProblemRun {
 
  private:
   /// Whether the strategies are asked for candidates. idle: they had none the last time, and no round has passed since.
-  /// stopped: time is short. incomplete: they were stopped before they had no more.
+  /// stopped: time is short. incomplete: they were stopped while they had more.
   enum class Asking : uint8_t { yes, idle, stopped, incomplete };
   struct Cut {
     std::string reason;
     bool is_abandoned = false;
   };
-  /// A candidate, and the recipes of those of its kernels that are compiled beside measuring.
+  /// A candidate, and the recipes of its kernels that are compiled while other candidates are measured.
   struct Asked {
     Candidate candidate;
     std::vector<std::string> recipes;
@@ -81,17 +80,18 @@ class ProblemRun {
   /// Entrants that the contest has asked for.
   struct Joining {
     size_t max_count = 0, joined = 0;
-    size_t num_due = 0;  // candidates to have asked for in all before anything is told of the one that is tried
+    size_t num_due = 0;  // total to ask for before the strategies are told of the current candidate
   };
 
   void open();
   void apply_parts(std::vector<Contender>& contenders) const;
   CandidateHistory::Source history_source() const;
   bool is_of_present_binaries(const Decision& decision);
-  /// Whether a winner must beat the candidate: the baseline, or a library's own config. The config that a generated
-  /// kernel starts from is a candidate like others.
+  /// Whether a winner must beat the candidate: the baseline, or a library's default config. The default config of a
+  /// generated kernel is a candidate like others.
   bool is_opponent(const Candidate& candidate) const;
-  /// Whether the candidate may win, so that it must state what the run requires. Opponents need not.
+  /// Whether the candidate must state the requirement of the run, because it may win. Default configs that a winner
+  /// must beat need not.
   bool must_meet(const Candidate& candidate) const;
   bool is_given(const Candidate& candidate) const;
   bool may_win(const EntrantFacts& entrant) const;
@@ -154,7 +154,7 @@ class ProblemRun {
   TuningContext& context_;
   const ProblemId id_;
   const WorkItem item_;
-  const TunerOptions how_;  // the run's options, as the item changes them
+  const TunerOptions how_;  // the run's options, adapted to the item
   State state_ = State::opening;
   Asking asking_ = Asking::yes;
   std::optional<Cut> cut_;
@@ -165,25 +165,26 @@ class ProblemRun {
   std::vector<Problem> parts_;  // of composite solvers; known once the problem was opened
   std::vector<Contender> contenders_;
   std::unique_ptr<CandidateSource> source_;
-  std::unique_ptr<SearchThread> search_;  // asks source_ and tells it; null before the search begins
+  std::unique_ptr<SearchThread> search_;  // drives source_; null before the search begins
   uint32_t asked_ahead_ = 0;              // 0: compiling and measuring alternate
-  std::deque<Asked> asked_;               // that are known and were not tried yet, in the order of asking
-  size_t num_tried_ = 0;                  // of those that were asked for
+  std::deque<Asked> asked_;               // named and not tried yet, in the order of asking
+  size_t num_tried_ = 0;                  // of the candidates that were asked for
   std::optional<Joining> joining_;
   std::vector<std::string> awaited_;  // recipes of the kernels that the next step needs, until they are there
   std::map<Slot, EntrantFacts> entrants_;
   CandidateHistory history_;
   RaceTimes race_times_;
   std::set<std::string> tried_;
-  // Records of admissions and the announcement of the next one, until it is being admitted, or something else is
-  // written or waited for; at the latest to the end of a step. Each write waits for the disk.
+  // Records of admissions and the announcement of the next candidate, put off because each write waits for the disk.
+  // They are written while that candidate is being admitted, before anything else is written or waited for, and at the
+  // latest at the end of a step.
   std::vector<Entry> put_off_;
   Slot baseline_ = 0;
   uint64_t num_admission_launches_ = 0;
   double ready_at_s_ = 0, step_began_s_ = 0;
   bool needs_fresh_worker_ = false, pause_cut_ = false;
-  // Finalists that were sampled and not verified since, whether that was in an opening of the confirm, and those that
-  // were verified in calls in a row.
+  // unchecked_: finalists that were sampled and not verified since. repeated_: finalists that were verified in calls in
+  // a row. is_of_opening_: the samples to verify are of an opening of the confirm.
   std::set<Slot> unchecked_, repeated_;
   bool is_of_opening_ = false;
   std::optional<double> finals_began_s_;

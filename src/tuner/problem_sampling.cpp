@@ -26,8 +26,8 @@ void ProblemRun::sample(std::vector<Turn> schedule) {
   if (!answer) return;
   const SampleAnswer& sampled = *answer;
   if (asking_ == Asking::idle) asking_ = Asking::yes;
-  // Samples beside a failed one cannot be paired with it, nor with samples of another epoch, so the schedule is
-  // requested again.
+  // Samples taken with a failed candidate cannot be paired with its samples, nor with samples of another epoch. So the
+  // schedule is requested again.
   if (sampled.interrupted) start_again();
   withdraw_failed(sampled.failed);
   if (sampled.interrupted || !sampled.failed.empty()) return retire_dropped();
@@ -50,14 +50,14 @@ void ProblemRun::sample(std::vector<Turn> schedule) {
   retire_dropped();
 }
 
-/// Whether what was sampled must be verified again first: the contest leaves the worker, or decides.
+/// Whether the last samples must be verified first, because the contest leaves the worker or decides.
 bool ProblemRun::needs_recheck(const Want& want) const {
   const bool is_over = !std::holds_alternative<WantSamples>(want) && !std::holds_alternative<WantEntrants>(want);
   return is_over && !unchecked_.empty() && !(cut_ && cut_->is_abandoned);
 }
 
-/// Verifies the finalists again where they were timed. One that is wrong now leaves, and what was decided beside it is
-/// decided anew. The calls in a row cost as much as many samples, so a finalist makes them once, in an opening.
+/// Verifies the finalists again in the worker that timed them. A finalist that is wrong now leaves, and the finals are
+/// repeated without it. The calls in a row cost as much as many samples, so a finalist makes them once, in an opening.
 void ProblemRun::recheck() {
   if (context_.interrupted()) return;  // the run abandons its problems
   std::vector<Turn> turns;
@@ -81,13 +81,13 @@ void ProblemRun::recheck() {
   if (!checked.failed.empty() && !how_.exhaustive) bring_back();
 }
 
-/// The fastest that the race has dropped compete again: one that was wrong may have driven them out.
+/// Brings back the fastest candidates that the race has dropped: a wrong finalist may have driven them out.
 void ProblemRun::bring_back() {
   for (const Candidate& candidate : race_times_.fastest(how_.contest.race.max_finalists)) come_back(candidate);
 }
 
-/// Has a candidate that left the race compete in the finals, which restart. False: it is there, failed, or there is no
-/// time.
+/// Brings a candidate that left the race into the finals, which restart. False: it already competes, it failed, or
+/// there is no time.
 bool ProblemRun::come_back(const Candidate& candidate) {
   const bool is_there = std::any_of(entrants_.begin(), entrants_.end(),
                                     [&](const auto& one) { return one.second.candidate == candidate; });
@@ -102,7 +102,7 @@ bool ProblemRun::come_back(const Candidate& candidate) {
   return true;
 }
 
-/// Notes what holds the device's clock down while samples are taken that decide.
+/// Notes what limits the device's clock during samples that decide.
 void ProblemRun::look_at_clock() {
   const DeviceInfo& device = context_.executor.device();
   const DeviceKind* const kind = find_device_kind(device.id);
@@ -113,11 +113,11 @@ void ProblemRun::look_at_clock() {
     clock_remark_ = "what holds the clock down is not known: " + state.unknown;
 }
 
-/// How an entrant's next samples are timed: in the race in its own best way, which suffices to drop what is slow; from
-/// the finals on all in one way, because a graph leaves out the gaps between launches.
+/// How an entrant's next samples are timed. In the race each is timed in its own best way, which suffices to drop slow
+/// ones. From the finals on all are timed in one way, because a graph leaves out the gaps between launches.
 Timing ProblemRun::timing_of(const EntrantFacts& entrant) const { return std::min(entrant.timing, finals_timing()); }
 
-/// The way in which all finalists can be timed; the best one while there are none.
+/// The way in which all finalists can be timed; the best way while there is no finalist.
 Timing ProblemRun::finals_timing() const {
   Timing timing = Timing::graph;
   for (const Slot slot : contest_.finalists()) timing = std::min(timing, entrants_.at(slot).timing);
@@ -151,7 +151,7 @@ void ProblemRun::start_again() {
   unchecked_.clear();
 }
 
-/// The executor works on another problem meanwhile; for a single problem the tuner waits.
+/// During the delay the executor works on another problem; for a single problem the tuner waits.
 void ProblemRun::await_delay(double seconds) {
   const double now_s = context_.clock.now_s();
   const double until_s = finals_began_s_.value_or(now_s) + seconds;

@@ -20,7 +20,7 @@ std::vector<int64_t> numbers(const std::vector<Candidate>& candidates) {
   return numbers;
 }
 
-/// Names n = 0, 1, 2 …, and logs what it is asked for (`?2`) and told (`=2`).
+/// Names n = 0, 1, 2 …, and logs its questions (`?2`) and results (`=2`).
 class LoggingSearch final : public CandidateSearch {
  public:
   void begin(const PriorKnowledge&) override { note("begin"); }
@@ -48,7 +48,7 @@ class LoggingSearch final : public CandidateSearch {
 /// The parameter: whether there is a thread.
 class SearchThreads : public testing::TestWithParam<bool> {
  protected:
-  /// Holds a thread back until all has been called, so that the calls lie behind one another.
+  /// Holds the thread back until all calls are queued.
   void await_all_calls() const {
     while (!has_called_all_) std::this_thread::yield();
   }
@@ -102,7 +102,7 @@ TEST(SearchOnAThread, EndsAfterTheCallThatItWorksOn) {
   search.on_call = [&](const std::string& what) {
     if (what != "?1") return;
     has_begun = true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));  // The end is asked for meanwhile.
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));  // The destructor is called during this.
   };
   {
     SearchThread thread(search, true);

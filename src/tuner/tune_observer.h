@@ -14,27 +14,28 @@ class TuneObserver {
  public:
   virtual ~TuneObserver() = default;
   virtual void progress(const Problem& problem, Phase phase, size_t num_alive) = 0;
-  /// The problem waits for compilers, with so many candidates. Called several times a second until progress() is.
+  /// The problem waits for the compilers of this many candidates. Called several times a second until the next
+  /// progress().
   virtual void compiling(const Problem&, size_t /*num_candidates*/) {}
   /// Called once per problem, in the order in which they end.
   virtual void finished(const TuneResult& result) = 0;
-  /// Called when a device has no more work, with what the time of its worker went to since the run began.
+  /// Called when a device has no more work, with its worker's time use since the run began.
   virtual void device_ended(const TimeUse&) {}
-  /// Called when one of several devices was lost with all of its workers; the others take what it had open. `why`: what
-  /// its last worker said.
+  /// Called when one of several devices has lost all its workers. The other devices take over its open problems. `why`:
+  /// the last worker's last message.
   virtual void device_lost(const DeviceInfo&, const std::string& /*why*/) {}
-  /// Called when one of several workers of a device was lost; the device's others take what it had open.
+  /// Called when one of several workers of a device was lost. The device's other workers take over its open problems.
   virtual void worker_lost(const DeviceInfo&, const std::string& /*why*/) {}
-  /// Called at least once a second while the run lasts, also while references are computed or compilers run; often more
-  /// frequently. For what changes with time: a display, a lease to renew, which should last several seconds. With
-  /// candidates in this process (LocalExecutor, `--isolation none`) it is called between their steps, because nothing
-  /// may run beside them: a launch, the opening of a library or the writing of operands that takes longer than a second
-  /// is a gap as long, and an interrupt waits for it. So does a journal that another program holds, as a vacuum of a
-  /// large one does for seconds.
+  /// Called at least once a second while the run lasts, often more frequently, also while references are computed or
+  /// compilers run. For things that change with time: a display, or a lease to renew, which should last several
+  /// seconds. With candidates in this process (LocalExecutor, `--isolation none`) it is called only between their
+  /// steps, because nothing may run in parallel with them. A launch, the opening of a library or the writing of
+  /// operands that takes longer than a second delays it, and an interrupt, too. So does a journal that another program
+  /// holds, as a vacuum of a large one does for seconds.
   virtual void tick() {}
 };
 
-/// Passes the progress on, not the results: a row's result is known when its weight is settled.
+/// Forwards the progress but not the results: a row's result is final only when its weight is settled.
 class ProgressObserver final : public TuneObserver {
  public:
   explicit ProgressObserver(TuneObserver& inner) : inner_(inner) {}

@@ -15,7 +15,7 @@
 
 namespace attune {
 
-/// Result kinds of a problem.
+/// How a problem ended.
 enum class Ending : uint8_t {
   decided,      ///< A Decision was made in this run.
   reused,       ///< The journal had a Decision.
@@ -23,11 +23,11 @@ enum class Ending : uint8_t {
   refused,      ///< It cannot run on this machine (too large …).
   unsupported,  ///< No solver supports it, or every candidate failed.
   cut,          ///< Budget, --timeout or interrupt before the finals ended: no row.
-  shortlisted,  ///< The race has ended, which was all that was wanted.
+  shortlisted,  ///< The race has ended; only a short list was wanted.
 };
 std::string_view name(Ending ending) noexcept;
 
-/// A candidate that the race left.
+/// A candidate that survived the race.
 struct ShortListEntry {
   Candidate candidate;
   double us = 0;  ///< Median of its launches in the race.
@@ -45,11 +45,11 @@ struct TuneResult {
   /// Limits that solvers' searches met, each a sentence after the solver's id.
   std::vector<std::string> remarks;
   double seconds = 0;
-  TimeUse time;       ///< What they went to.
+  TimeUse time;       ///< How `seconds` were spent.
   Versions versions;  ///< Versions of the solvers that took part.
 };
 
-/// Whether its problem is decided, now or by an earlier run: an unfinished tie is left for the next run.
+/// Whether the problem is decided, by this run or an earlier one. An unfinished tie is not: the next run continues it.
 bool is_decided(const TuneResult& result) noexcept;
 
 }  // namespace attune

@@ -22,9 +22,9 @@
 namespace attune {
 namespace {
 
-/// Ends the problems that wait without measuring: those that were decided before as kept or reused, the others as cut,
-/// also those that the device has no memory for. The rest goes on waiting after an interrupt, or when the device is
-/// lost.
+/// Ends the waiting problems without measuring. Problems decided earlier end as kept or reused. All others end as cut,
+/// including those for which the device has no memory. After an interrupt, or when the device is lost, the remaining
+/// problems keep waiting.
 void look_up_waiting(TuningContext& context, WorkList& list, const std::string& reason) {
   const auto known = problems_with_decisions(context.journal, context.executor.device().fingerprint());
   while (!context.interrupted()) {
@@ -35,7 +35,7 @@ void look_up_waiting(TuningContext& context, WorkList& list, const std::string& 
       ProblemRun run(context, task->id, task->item);
       run.cut(reason);
       try {
-        // Nothing is run, so what keeps the executor busy after a step stays: a problem that nobody closes.
+        // An executor that is busy after a step stays busy: nothing runs, so no open problem will close.
         do {
           run.step();
         } while (!run.finished() && run.state() != ProblemRun::State::opening && !context.interrupted());
@@ -51,7 +51,7 @@ void look_up_waiting(TuningContext& context, WorkList& list, const std::string& 
   }
 }
 
-/// Lets the devices' threads call the observer one at a time.
+/// Serialises the calls of the devices' threads to the observer.
 class SharedObserver final : public TuneObserver {
  public:
   explicit SharedObserver(TuneObserver& inner) : inner_(inner) {}
@@ -99,7 +99,7 @@ class WorkerCounts {
     const Lock lock(mutex_);
     return left_.size() == 1;
   }
-  /// Returns how many the device has left without one that was lost.
+  /// Notes the loss of a worker and returns how many its device has left.
   size_t lose(const std::string& id) {
     const Lock lock(mutex_);
     return --left_[id];
@@ -192,15 +192,16 @@ Tuner::RunEnd Tuner::run_devices(WorkSource& source, TuneObserver& observer, con
     } catch (...) {
       failures[number] = {std::current_exception(), false};
     }
-    // What came behind the last answer, or has no clock of its own.
+    // Time that no answer has reported: after the last answer, or of work without a clock of its own.
     context.time[Activity::wait].wall_s += std::max(0.0, clock_.now_s() - began_s - context.time.wall_s());
     context.time.take_from_wait(Activity::pause, context.paused_s);
     context.time.take_from_wait(Activity::compile, context.compiling_s);
     shared.device_ended(context.time);
     if (failures[number].error && !failures[number].device) stop = true;
   };
-  // Workers end with the thread that started them, and those of one device must not end beside another's samples. Until
-  // all have ended their executors are looked after: one that waits for its turn may wait for a worker that starts.
+  // A worker ends with the thread that started it, and must not end during another worker's samples on the same device.
+  // So the threads wait for each other. Until all runs have ended, each serves its executor: another executor may wait
+  // for a worker that this one starts.
   std::latch ended_runs(static_cast<std::ptrdiff_t>(devices_.size()));
   const auto run_beside_others = [&](size_t number) {
     run_device(number);
@@ -213,7 +214,7 @@ Tuner::RunEnd Tuner::run_devices(WorkSource& source, TuneObserver& observer, con
       }
       if (devices_.size() > 1) executor.prefetch(std::nullopt);
     } catch (const Error&) {
-      ended_runs.wait();  // A device that is lost is known already, or will be when it is asked.
+      ended_runs.wait();  // The loss of a device is known already, or its next request will report it.
     }
   };
   // The last device is run on the caller's thread.

@@ -18,8 +18,8 @@ namespace attune {
 class Kernels;
 struct TuningContext;
 
-/// One device of a run: its executor, and its own journal and kernels (the journals of all devices may be one file,
-/// their kernels one cache). Several may be workers of one device, with one id: SharedDevice keeps them apart.
+/// One executor of a run, with a journal and kernels of its own. All journals may be one file, all kernels one cache.
+/// Several executors may work on one device, with one id: SharedDevice keeps them apart.
 struct TuningDevice {
   Executor& executor;
   Journal& journal;
@@ -34,16 +34,16 @@ class Tuner {
  public:
   Tuner(Executor& executor, Journal& journal, TunerOptions options, Clock& clock = steady_clock(),
         Kernels* kernels = nullptr);
-  /// The devices must be equal. With more than one, each has a thread during run(), the observer is called by one
-  /// thread at a time, and the problems of a device that is lost (Error{device}) go to the others.
+  /// The devices must be equal. With several, each has a thread during run(). The observer is called by one thread at a
+  /// time. The problems of a lost device (Error{device}) go to the others.
   Tuner(std::vector<TuningDevice> devices, TunerOptions options, Clock& clock = steady_clock());
-  /// Runs until the source has no more work. Problems that wait when the budget is spent or `interrupted` becomes true
-  /// stay with the source; returns the reason then, else an empty text. Decisions made before stay valid. Throws the
-  /// error of the last device that is lost, and at once any error that is not a device's.
+  /// Runs until the source has no more work; returns an empty text then. When the budget is spent or `interrupted`
+  /// becomes true, the waiting problems stay with the source and the reason is returned. Decisions made before stay
+  /// valid. Throws the error of the last device that is lost, and at once any error that is not a device's.
   std::string run(WorkSource& source, TuneObserver& observer, const std::atomic<bool>& interrupted);
-  /// The same for a list. Returns results in the order of the items. Those that still wait when the budget is spent are
-  /// looked up, which measures nothing and takes some 10 ms each: what a table or the journal has is kept or reused,
-  /// the others are cut. The calling thread does it on the first device that was not lost; TunerOptions::retune
+  /// Runs a list of problems and returns the results in its order. When the budget is spent, the problems that still
+  /// wait are looked up without measuring, some 10 ms each. A result in a table or the journal is kept or reused; all
+  /// other problems are cut. The calling thread does this on the first device that was not lost. TunerOptions::retune
   /// switches it off.
   std::vector<TuneResult> run(const std::vector<WorkItem>& items, TuneObserver& observer,
                               const std::atomic<bool>& interrupted);
@@ -51,11 +51,11 @@ class Tuner {
  private:
   /// How a run of all devices ended.
   struct RunEnd {
-    std::string reason;                    ///< Why work was left to the source; empty: none was.
+    std::string reason;                    ///< Why problems stayed with the source; empty: none did.
     std::vector<TuningDevice*> survivors;  ///< Devices that were not lost.
   };
   RunEnd run_devices(WorkSource& source, TuneObserver& observer, const std::atomic<bool>& interrupted);
-  /// `executor`: the device's, or one that stands for it.
+  /// `executor`: the device's executor or a wrapper around it.
   TuningContext context_of(TuningDevice& device, Executor& executor, TuneObserver& observer,
                            std::function<bool()> is_stopped);
 

@@ -16,7 +16,7 @@
 namespace attune {
 namespace {
 
-/// Counts what is asked of it.
+/// Counts its requests.
 class WatchedExecutor final : public ForwardingExecutor {
  public:
   using ForwardingExecutor::ForwardingExecutor;

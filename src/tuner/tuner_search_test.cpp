@@ -22,7 +22,7 @@ struct Heard {
   std::map<uint64_t, Trial> last;  ///< By index.
 };
 
-/// Passes everything on to a strategy, and remembers what it was told.
+/// Forwards everything to a strategy and remembers the trials.
 class Listener final : public Strategy {
  public:
   Listener(std::unique_ptr<Strategy> inner, Heard& heard) : inner_(std::move(inner)), heard_(heard) {}
@@ -156,7 +156,7 @@ class WithinSeconds final : public Strategy {
     return asked;
   }
   void tell(const Trial& trial) override { log_.add(trial); }
-  /// The first is asked for whatever it costs.
+  /// The first is asked for at any cost.
   bool exhausted() const override {
     const Costs each = log_.costs();
     if (order_.exhausted()) return true;

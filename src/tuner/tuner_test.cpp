@@ -144,7 +144,7 @@ TEST(TunerWithLittleTime, ACandidateThatWasNotTriedIsNotBlamed) {
   const std::atomic<bool> interrupted = false;
   const WorkItem given{
       .problem = problem(16, 48), .candidates = {Candidate::parse("onednn.gemm@1:us=4")}, .untuned_may_win = false};
-  // The default alone takes more than the share of one of two problems.
+  // The baseline alone takes more than the share of one of two problems.
   const auto results = Tuner(executor, *journal, {.budget_s = 14}, clock)
                            .run({given, {.problem = problem(17, 48)}}, observer, interrupted);
   EXPECT_EQ(results.front().ending, Ending::cut);
@@ -195,7 +195,7 @@ class TunerOnFake : public testing::Test {
 };
 
 TEST_F(TunerOnFake, FindsThePlantedWinner) {
-  // The fake's formula favours tiles of the problem's own extents: 16 × 16 here; the untuned config is 64 × 64.
+  // The fake's formula favours tiles of the problem's own extents: 16 × 16 here; the default config is 64 × 64.
   const auto result = run_one(problem(16));
   ASSERT_EQ(result.ending, Ending::decided) << result.reason;
   EXPECT_EQ(result.decision->winner.config.integer("tile_m"), 16);
@@ -281,7 +281,7 @@ TEST_F(TunerOnFake, KeepsRowsUnlessToldToRetune) {
 }
 
 TEST_F(TunerOnFake, ARunOverAllThatGoesOnKeepsWhatIsItsOwn) {
-  run_one(problem(16));  // Of an earlier run, which is measured again.
+  run_one(problem(16));  // Made by an earlier run and measured again.
   options_.retune = true;
   options_.own_after = newest_entry();
   EXPECT_EQ(run({{.problem = problem(16), .has_row = true}}).front().ending, Ending::decided);

@@ -10,7 +10,7 @@
 namespace attune {
 namespace {
 
-/// The virtual time of a device, and what was slept.
+/// The virtual time of a device, plus the time slept.
 class DeviceClock final : public Clock {
  public:
   explicit DeviceClock(FakeDevice& device) : device_(device) {}

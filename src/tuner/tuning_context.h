@@ -42,15 +42,15 @@ struct TuningContext {
   Tick tick;
   NeighbourIndex neighbours;
   Slot next_slot = 1;
-  bool said_clock_is_unknown = false;       ///< Whether a result says that nobody knows what holds the clock down.
-  uint32_t epoch = 0;                       ///< The executor's, as far as its answers told.
-  double recycle_s = 0;                     ///< Duration of the last recycle.
+  bool said_clock_is_unknown = false;  ///< Whether a result has already said that the cause of a low clock is unknown.
+  uint32_t epoch = 0;                  ///< The executor's epoch as of its last answer.
+  double recycle_s = 0;                ///< Duration of the last recycle.
   std::map<std::string, PartResult> parts;  ///< By the part's key.
   /// Ids of parts in the executor, counted down from an id that no source of work gives out.
   ProblemId next_part = ~ProblemId{0} - 1;
   LookAhead look_ahead;  ///< From the problems so far.
-  TimeUse time;          ///< What the steps of all problems took, and what came between them.
-  /// Time that the tuner let its worker wait, as far as no answer of the executor has said that it waited.
+  TimeUse time;          ///< Time of all problems' steps and of the gaps between them.
+  /// Time for which the tuner kept its worker waiting and which no answer has reported yet.
   double paused_s = 0, compiling_s = 0;
   std::map<std::string, Costs> costs;  ///< Costs of one candidate, by solver, in the last problem that it took part in.
 };

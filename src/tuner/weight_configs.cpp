@@ -55,9 +55,9 @@ void WeightConfigs::settle(std::vector<TuneResult>& results, const std::atomic<b
     try {
       if (is_whole && !interrupted) settle_weight(rows, interrupted);
     } catch (const Error&) {
-      if (!interrupted) throw;  // Else a request was given up.
+      if (!interrupted) throw;  // After an interrupt, the error is an aborted request.
     }
-    // A row that was not decided may have an older one in the table, of another config.
+    // An undecided row may still have an older row in the table, with another config.
     if (is_whole && has_one_winner(rows)) continue;
     for (TuneResult* row : rows) {
       if (row->decision) undecide(*row, interrupted ? "interrupted before its weight had one config" : kNotOneConfig);
@@ -126,7 +126,7 @@ bool WeightConfigs::decide_with(const Candidate& chosen, const Rows& rows, const
   if (items.empty()) return true;
   TunerOptions how = how_;
   how.before_measuring = nullptr;
-  // Without time left, a run takes what the journal has.
+  // Once the time is spent, the run only reuses results of the journal.
   if (how.budget_s > 0) how.budget_s = std::max(1e-3, end_s_ - clock_.now_s());
   ProgressObserver progress(observer_);
   auto again = Tuner(devices_, how, clock_).run(items, progress, interrupted);

@@ -12,20 +12,19 @@
 
 namespace attune {
 
-/// Gives all rows of a weight one config (`--require batch-invariant`): rows that differ in M alone. Of the
-/// batch-invariant candidates that were timed in every row, the one with the least product of times; rows that another
-/// one won are decided again with it alone. A config that fails in some row is no choice.
+/// Gives all rows of a weight one config (`--require batch-invariant`); such rows differ in M alone. Among the
+/// batch-invariant candidates that were timed in every row, it takes the one with the least product of times. Rows with
+/// another winner are decided again, with that config alone. A config that fails in a row is rejected.
 class WeightConfigs {
  public:
-  /// `how`, `items`: the options and the items of the run; the budget is that of settle(). The devices and all
+  /// `how`, `items`: the options and items of the run; `how.budget_s` is the budget of settle(). The devices and all
   /// arguments outlive this.
   WeightConfigs(std::vector<TuningDevice> devices, TunerOptions how, std::span<const WorkItem> items,
                 TuneObserver& observer, Clock& clock = steady_clock())
       : devices_(std::move(devices)), how_(std::move(how)), items_(items), observer_(observer), clock_(clock) {}
 
-  /// Changes the decisions of the results. A row that could not be decided with the config of its weight loses its
-  /// decision and says why. Once the budget is spent, nothing is measured any more. Throws what Tuner::run()
-  /// throws.
+  /// Changes the decisions of the results. A row that cannot be decided with the config of its weight loses its
+  /// decision and gets the reason. Nothing is measured once the budget is spent. Throws what Tuner::run() throws.
   void settle(std::vector<TuneResult>& results, const std::atomic<bool>& interrupted);
   const std::vector<std::string>& notices() const noexcept { return notices_; }
 

@@ -58,8 +58,8 @@ TEST(WeightConfigs, AnInterruptEndsTheOpeningOfTheRows) {
   }
 }
 
-/// Two rows of each weight, with their own winners; the race of one drops that of the other. `seconds`: that their
-/// common configs took.
+/// Two rows of each weight, with different winners; the race of each row drops the other's winner. `seconds`: the time
+/// to settle them.
 struct SettledRows {
   std::vector<TuneResult> results;
   std::vector<std::string> notices;

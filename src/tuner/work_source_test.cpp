@@ -131,7 +131,7 @@ TEST_F(WorkSourceTest, AProblemIsGivenUpAlone) {
   EXPECT_EQ(results[2].ending, Ending::decided);
 }
 
-/// A list that leases its problems: who does not renew a lease in time loses its problem.
+/// A list that leases its problems: a problem is lost if its lease is not renewed in time.
 class LeasedList final : public WorkSource {
  public:
   LeasedList(std::vector<WorkItem> items, const DeviceInfo& device, double lease_s, std::function<double()> now_s)

@@ -12,7 +12,7 @@ struct Announcement {
   Slot slot = 0;
   Milliseconds limit{0};
   uint64_t began_ns = 0;   ///< On the monotonic clock, which all processes of a machine share.
-  bool answering = false;  ///< True when no candidate runs any more: data on the channel come from the worker itself.
+  bool answering = false;  ///< True when no candidate runs: data on the channel come from the worker itself.
 };
 
 /// A page of memory that a worker writes and its supervisor reads. The worker maps it read-only except while it writes,
@@ -52,8 +52,8 @@ class PageAnnouncer final : public Announcer {
   }
   /// Ends the process with this as its last output.
   void end_worker(const std::string& why) noexcept override;
-  /// Marks what is written to the channel from now on as an answer, until the next announcement. The last announced
-  /// candidate stays responsible: a heap that it damaged may crash now.
+  /// Marks the following bytes on the channel as an answer, until the next announcement. The last announced candidate
+  /// stays responsible: a heap that it damaged may crash now.
   void answer() { write({slot_, {}, 0, true}); }
 
  private:

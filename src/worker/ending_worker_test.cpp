@@ -27,15 +27,15 @@
 namespace attune {
 namespace {
 
-/// A process whose end takes long once it is killed, as that of one with a context on a GPU does: a child of its own,
-/// which is in no group of it, traces it and holds it at its exit. Where processes may trace each other.
+/// A process whose end takes long once it is killed, like the end of a process with a GPU context. A child of its own,
+/// outside its process group, traces it and holds it at its exit. Works where processes may trace each other.
 class SlowEnd {
  public:
   /// Variable with the path of a file; the process ends at once where it is not set.
   static constexpr const char* kVariable = "ATTUNE_SLOW_END";
 
-  /// To be called in the process, before it has threads: from now on its end takes as many milliseconds as the file
-  /// says, or until the file is gone.
+  /// Call it in the process, before it has threads. From then on its end takes as many milliseconds as the file says,
+  /// or until the file is gone.
   static void arrange() {
     const char* const path = variable_value(kVariable);
     if (path == nullptr) return;
@@ -114,10 +114,10 @@ class EndingWorkerTest : public WorkerExecutorTest {
     }();
     return may;
   }
-  /// From now on the end of a worker takes so long, or until let_go().
+  /// From now on the end of a worker takes this long, or until let_go().
   void hold(Milliseconds time) { std::ofstream(end_) << time.count(); }
   void let_go() { std::filesystem::remove(end_); }
-  /// Opens the problem and admits a candidate. Nobody is to stand by: samples would wait for its start.
+  /// Opens the problem and admits a candidate. No worker may stand by: samples would wait for its start.
   void begin() {
     executor().prefetch(std::nullopt);
     ASSERT_EQ(open().refused, "");
@@ -219,7 +219,8 @@ TEST_F(EndingWorkerTest, AProbeThatFailsBesideItDoesNotCountAgainstTheDevice) {
   hold(Milliseconds(100));
   std::ofstream(broken) << "1";
   std::set<pid_t> seen = {worker()};
-  // Two fail, the first of them beside the end; that is as many as make a lost device. The third one's works.
+  // Two fail, the first of them while the last worker ends; that is as many as make a lost device. The third worker
+  // opens it.
   attune::recycle(executor(), [&] {
     for (const pid_t one : executor().workers().processes) seen.insert(one);
     if (seen.size() == 4) std::filesystem::remove(broken);

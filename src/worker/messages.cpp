@@ -143,7 +143,8 @@ std::vector<Sample> samples_from(const json& value) {
   });
 }
 
-/// Codes that name one of so many values, or none. Both sides know the number, so each code takes the bytes it needs.
+/// Codes that each name one of `num_values` values, or none. Both sides know that number, so each code takes only the
+/// bytes it needs.
 template <typename Code>
 std::string packed_as(const std::vector<uint32_t>& codes) {
   std::string bytes;

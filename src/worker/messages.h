@@ -12,7 +12,7 @@
 
 namespace attune {
 
-/// Requests of a supervisor to its worker, beside those to any executor.
+/// Requests of a supervisor to its worker, in addition to the requests to any executor.
 namespace request {
 struct Hello {
   std::string device;           ///< Id to open: `cpu:0`.

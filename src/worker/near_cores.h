@@ -6,9 +6,8 @@
 
 namespace attune {
 
-/// Returns those of this process's cores that are nearest to a device on the PCI bus, `0000:3b:00.0`: those of its NUMA
-/// node. Empty if all are equally near, if none of them is near, and where the system does not say. `root` stands for
-/// `/`, for tests.
+/// Returns this process's cores on the NUMA node of a device on the PCI bus, `0000:3b:00.0`. Empty if all are on it, if
+/// none is, and if the system does not tell. `root` stands for `/`, for tests.
 std::vector<int> cores_near(std::string_view pci_address, const std::filesystem::path& root = "/");
 
 }  // namespace attune

@@ -12,8 +12,8 @@
 
 namespace attune {
 
-/// A supervisor's memory of its worker: the open problems with their admitted candidates, which a fresh worker is
-/// given again; what was lost; and the deaths of workers that each candidate is blamed for. Data only.
+/// A supervisor's memory of its worker: the open problems with their admitted candidates, which a fresh worker is given
+/// again; the losses; and the deaths of workers that each candidate is blamed for. Data only.
 class OpenProblems {
  public:
   struct OpenProblem {

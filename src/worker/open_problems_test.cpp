@@ -43,7 +43,7 @@ TEST_F(OpenProblemsTest, AreRestoredWithoutVerificationButWithTheOutputThatTheyH
 TEST_F(OpenProblemsTest, TellEachLostCandidateOnceToAScheduleThatHasIt) {
   problems_.lose(11, kCrash);
   problems_.lose(21, kCrash);
-  problems_.lose(99, kCrash);  // nobody
+  problems_.lose(99, kCrash);  // not admitted
   EXPECT_FALSE(problems_.home_of(11));
   EXPECT_THAT(lost({12, 99}), IsEmpty());
   EXPECT_THAT(lost({11, 12}), ElementsAre(Pair(11u, kCrash)));

@@ -11,9 +11,9 @@ namespace attune {
 /// How long an executor took to recover from one death of a worker, from when it was noticed.
 struct Recovery {
   Milliseconds worker{0};  ///< Until a fresh worker was up on the device.
-  /// Until a worker had everything that was open and admitted, or, where a candidate is tried once more alone, its
-  /// problem; the rest follows when the candidate was tried. Deaths in between, each a Recovery of its own, and the
-  /// deadlines that they ran into, are in it.
+  /// Until a worker had everything that was open and admitted. If a candidate is tried once more alone, only until its
+  /// problem is open; the rest follows after that try. Includes deaths in between, each a Recovery of its own, and the
+  /// deadlines that they ran into.
   Milliseconds everything{0};
   bool operator==(const Recovery&) const = default;
 };

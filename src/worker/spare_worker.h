@@ -11,15 +11,15 @@
 
 namespace attune {
 
-/// What the solvers of a worker said of a problem, each with its whole space.
+/// The answers of a worker's solvers on a problem, each with its whole space.
 struct Listing {
   Problem problem;
   OpenAnswer answer;
 };
 
-/// A worker beside the one that measures, to take over from it. It opens its device, then the libraries of a problem,
-/// whose candidates it lists meanwhile, and runs none of them: it takes over as fresh as one that has just been
-/// started. Nothing here waits. Not thread-safe.
+/// A second worker that stands by to replace the one that measures. It opens its device, then the libraries of a
+/// problem, and lists the problem's candidates, but runs none of them. So it takes over as fresh as a worker that has
+/// just been started. Nothing here waits. Not thread-safe.
 class SpareWorker {
  public:
   /// Starts the process. `options` must outlive it and the worker of take_over(). Throws what WorkerProcess throws.
@@ -31,11 +31,11 @@ class SpareWorker {
   /// Takes what the process has answered.
   void look();
 
-  /// Whether it opens its device, which may disturb what is timed there.
+  /// Whether it is opening its device, which may disturb samples taken there.
   bool is_starting() const noexcept { return step_ == Step::starting; }
-  /// Whether it does what it was asked for.
+  /// Whether it works on a request.
   bool is_busy() const noexcept { return step_ != Step::idle && step_ != Step::failed; }
-  /// Whether it ended, or could not do what it was asked for: it is of no use any more.
+  /// Whether it ended, or could not do a request. It cannot be used then.
   bool has_failed() const noexcept { return step_ == Step::failed; }
   /// Whether it was asked to open libraries.
   bool has_libraries() const noexcept { return request_.has_value(); }
@@ -43,13 +43,13 @@ class SpareWorker {
     return step_ == Step::opening && !request_->candidates && request_->problem == problem;
   }
 
-  /// Has it open the libraries of a problem, and list their candidates, unless the request limits them to some.
-  /// Requires: it is neither busy nor failed. `longest`: see WorkerProcess::ask().
+  /// Has it open the libraries of a problem, and list their candidates unless the request is limited to some. Requires:
+  /// it is neither busy nor failed. `longest`: see WorkerProcess::ask().
   void open(request::Open request, Milliseconds longest);
-  /// What it has listed, once.
+  /// Returns its listing, once; nothing if there is no new one.
   std::optional<Listing> take_listing() { return std::exchange(listing_, std::nullopt); }
-  /// The worker, with nothing open but its libraries. Requires: it is neither busy nor failed. The object is of no use
-  /// afterwards.
+  /// The worker, with nothing open but its libraries. Requires: it is neither busy nor failed. The object cannot be
+  /// used afterwards.
   std::unique_ptr<WorkerProcess> take_over() { return std::move(process_); }
 
  private:
@@ -61,12 +61,12 @@ class SpareWorker {
   std::unique_ptr<WorkerProcess> process_;
   Step step_ = Step::starting;
   WorkerRequest asked_;
-  std::optional<request::Open> request_;  ///< The last one to open a problem.
+  std::optional<request::Open> request_;  ///< The last request to open a problem.
   std::optional<Listing> listing_;
 };
 
-/// Puts the whole spaces of a listing in the place of those that a worker limited to some candidates. False if the two
-/// do not agree in anything else, which changes nothing.
+/// Replaces the spaces of a worker that was limited to some candidates by the whole spaces of a listing. Returns false
+/// and changes nothing if the two differ in anything else.
 bool complete(OpenAnswer& limited, Listing& listing);
 
 }  // namespace attune

@@ -28,9 +28,9 @@ class SpareWorkerTest : public SlowWorkerFixture {
   AdmitAnswer admit(ProblemId id, Slot slot, int64_t launch) {
     return attune::admit(executor(), admission(id, slot, launch));
   }
-  /// Says that a problem of so many rows comes next.
+  /// Announces a problem with this many rows as the next one.
   void tell(int64_t m) { executor().prefetch(request::Open{0, of_rows(m), {}, {}}); }
-  /// The process that has measured so far; the one that stands by; none.
+  /// The process that measures; the one that stands by, 0: none.
   pid_t worker() { return executor().workers().processes.front(); }
   pid_t spare() { return executor().workers().processes.size() < 2 ? 0 : executor().workers().processes.back(); }
   auto num_done(pid_t by, const std::string& what) const {

@@ -27,7 +27,7 @@ double reference_cores(const DeviceKind& kind, const DeviceInfo& device) {
 Milliseconds step_limit(const Problem& problem, const Protocol& protocol, const DeviceInfo& device) {
   const Op& op = op_of(problem);
   const DeviceKind& kind = device_kind(device.kind);
-  // The references sum in double, whatever the type that candidates multiply (Work::arithmetic).
+  // The references sum in double, regardless of the type that candidates multiply (Work::arithmetic).
   const double arithmetic_s =
       kReferences * op.work(problem).flops / (kind.reference.flops_per_s * reference_cores(kind, device));
   const double memory_s = bench_bytes(op, problem, protocol, device) / kind.reference.bytes_per_s;

@@ -170,7 +170,8 @@ void WorkerExecutor::abort() {
   poll_set_.wake_in(Milliseconds(0));
 }
 
-/// Sends a request to a worker that has everything it should have. False: it waits until the change of workers is over.
+/// Sends a request to a worker that has everything it should have. False: the request waits until the change of workers
+/// is over.
 bool WorkerExecutor::send(const WorkerRequest& request) {
   // With two problems open there may be no good moment; then a worker is replaced anyway, which costs the other problem
   // its final.
@@ -194,7 +195,7 @@ bool WorkerExecutor::send(const WorkerRequest& request) {
   return true;
 }
 
-/// Asks the worker. A problem whose candidates are listed already is opened without them.
+/// Asks the worker. If a problem's candidates are listed already, the worker opens it without listing them.
 void WorkerExecutor::ask(const WorkerRequest& request) {
   const auto* open = as<request::Open>(request);
   if (open != nullptr && expected_ && expected_->problem == open->problem) expected_.reset();
@@ -205,7 +206,7 @@ void WorkerExecutor::ask(const WorkerRequest& request) {
   worker_->ask(limited, longest_step(request));
 }
 
-/// Takes from an answer what it says of the worker's time. What that did before it took over is nobody's.
+/// Adds the time that a reply reports. Time from before the worker took over is charged to no problem.
 void WorkerExecutor::note_time(Reply& reply) {
   std::visit(
       [this](auto& answer) {
@@ -268,7 +269,7 @@ void WorkerExecutor::start() {
   told_at_ = Clock::now();
   recoveries_.worker_is_up(told_at_);
   time_[Activity::start].wall_s += seconds_between(began, told_at_);
-  // Beside what is prepared again now; later it would delay samples.
+  // While the worker is being restored; a start later on would delay samples.
   if (!problems_.all().empty()) start_spare();
 }
 
@@ -277,7 +278,7 @@ void WorkerExecutor::start_fresh() {
   int num_failed_probes = 0;
   for (int i = 0; i < kStarts; ++i) {
     set_worker(nullptr);
-    // The next try must not fail for what the last one's process, or a worker's before it, still holds.
+    // The next try must not fail because of resources that an earlier worker's process still holds.
     if (i > 0 || needs_memory_of_ending()) wait_for_end();
     const bool is_beside_end = ending_.has_value();
     set_worker(std::make_unique<WorkerProcess>(options_));
@@ -288,8 +289,8 @@ void WorkerExecutor::start_fresh() {
     }
     auto& answer = std::get<Reply>(event);
     if (const auto* failed = std::get_if<reply::Failure>(&answer)) {
-      // A probe that fails may be an earlier worker's doing, whose context still ends. One that fails while that
-      // worker's process is still there proves nothing of the device.
+      // A failed probe may be due to an earlier worker, whose context still ends. A failure while that worker's process
+      // exists proves nothing about the device.
       if (failed->code != ErrorCode::device || (!is_beside_end && ++num_failed_probes == kMaxFailedProbes))
         fail(failed->code, "{}", in_users_words(failed->message, options_));
       continue;
@@ -361,7 +362,7 @@ bool WorkerExecutor::record_death(const Death& death, bool sampled) {
   if (death.blamed == 0 || !problems_.blame(death.blamed)) return false;
   if (death.blamed >= kLibrarySlots) {
     skipped_.emplace(death.blamed - kLibrarySlots, "its worker died twice while opening it: " + death.outcome.detail);
-    end_spare();  // It does not know.
+    end_spare();  // The spare worker does not know of it.
   } else if (!sampled) {
     problems_.disqualify(death.blamed, death.outcome);
   }

@@ -21,12 +21,12 @@
 
 namespace attune {
 
-/// An executor with one worker process for one device. When the worker dies, hangs past a deadline or
-/// sends an invalid message, its process group is killed, the announced candidate is blamed, a fresh worker is started,
-/// and everything that was open and admitted is restored. A candidate blamed once is tried again. A candidate blamed
-/// twice is disqualified: its admission is answered with the outcome of its death, or it is in SampleAnswer::failed. A
-/// candidate that dies while it is closed or dropped costs the others only time. A death with no announced candidate is
-/// retried; the third fails the request. Not thread-safe.
+/// Runs candidates in one worker process for one device. When the worker dies, hangs past a deadline or sends an
+/// invalid message, the executor kills its process group and blames the announced candidate. It then starts a fresh
+/// worker and restores everything that was open and admitted. A candidate blamed once is tried again. A candidate
+/// blamed twice is disqualified: its admission is answered with the outcome of its death, or it is in
+/// SampleAnswer::failed. A candidate that dies while it is closed or dropped costs the others only time. A death with
+/// no announced candidate is retried; the third fails the request. Not thread-safe.
 ///
 /// No candidate is disqualified for another's fault. The second try of an admission runs alone in a fresh worker. A
 /// candidate that was announced at two deaths while sampled takes its turns alone in a fresh worker, then so does each
@@ -35,17 +35,18 @@ namespace attune {
 /// (Status::device_lost). Processes that a candidate left behind are killed after each admission and each schedule; its
 /// threads live as long as the worker.
 ///
-/// With WorkerOptions::spare a second worker stands by, from the first admission after a prefetch() or the first fresh
-/// worker on: whenever a fresh worker is wanted it takes over, and another one is started beside what follows. Until
-/// then it lists the problem of prefetch(). No sample is taken while it opens the device. Its death costs nothing;
-/// after two nobody stands by any more, nor from prefetch(nullopt) until the next prefetch(). There the process of a
-/// worker that is replaced or hung ends beside what the next one does, but for three things: samples wait until it is
-/// gone; so do problems and candidates if it was killed in the middle of a request, or if its problems and the next
-/// one's take more than a quarter of the device's memory (or of WorkerOptions::device_memory_share of it) together.
+/// With WorkerOptions::spare a second worker stands by. It starts at the first admission after a prefetch(), or at the
+/// first fresh worker. Whenever a fresh worker is wanted it takes over, and another one starts in parallel with the
+/// work that follows. Until then it lists the problem of prefetch(). No sample is taken while it opens the device. Its
+/// death costs nothing; after two deaths no other one is started. None stands by from prefetch(nullopt) until the next
+/// prefetch(). With this option, the process of a worker that was replaced or hung ends in parallel with the work of
+/// the next one, but for three things. Samples wait until it is gone. Problems and candidates wait if it was killed in
+/// the middle of a request. They also wait if its problems and the next one's together take more than a quarter of the
+/// device's memory (or of WorkerOptions::device_memory_share of it).
 ///
 /// With WorkerOptions::shared other executors use the device, too. A request that takes samples waits until they do
-/// nothing there, and they wait for its end; so does the start of a worker that is to stand by. Waiting is no step, so
-/// no deadline counts it.
+/// nothing there, and they wait for its end. The start of a worker that is to stand by waits, too. Waiting is not a
+/// step, so no deadline counts it.
 class WorkerExecutor final : public Executor {
  public:
   /// Starts the first worker. Throws device with the last message when three workers in a row fail to start; what
@@ -57,10 +58,10 @@ class WorkerExecutor final : public Executor {
   const DeviceInfo& device() const override { return device_; }
   void begin(Request request) override;
   int descriptor() const override { return poll_set_.descriptor(); }
-  /// Throws device when no worker can be started any more, and a worker's errors that are no candidate's fault; then
-  /// nothing is open any more. Blocks while a fresh worker starts and gets what was open and admitted: after a death or
-  /// an abort, for a recycle, and after WorkerOptions::max_admissions. Meanwhile the tick is called ten times a second;
-  /// if it or WorkerOptions::stopped returns true, this acts like abort().
+  /// Throws device when no worker can be started, and a worker's errors that no candidate caused; then nothing is open.
+  /// Blocks while a fresh worker starts and is restored: after a death or an abort, for a recycle, and after
+  /// WorkerOptions::max_admissions. While it blocks, it calls the tick ten times a second; if that or
+  /// WorkerOptions::stopped returns true, this acts like abort().
   std::optional<Answer> take() override;
   void close(ProblemId id) override;
   void drop(Slot slot) override;
@@ -72,7 +73,7 @@ class WorkerExecutor final : public Executor {
   /// False after an error of the device and after abort(), until the next request.
   bool has_worker() const noexcept { return worker_ != nullptr; }
   uint32_t num_deaths() const noexcept { return num_deaths_; }
-  /// From each death of a worker that was up, but for those that an abort followed.
+  /// One for each death of a worker that was up, except deaths that an abort followed.
   const std::vector<Recovery>& recoveries() const noexcept { return recoveries_.all(); }
 
  private:
@@ -137,30 +138,30 @@ class WorkerExecutor final : public Executor {
   std::deque<WorkerRequest> requests_;
   bool asked_ = false;                  ///< True if the first of them was sent and not answered.
   uint32_t num_deaths_of_request_ = 0;  ///< Deaths during the first request without a blamed candidate.
-  std::optional<Answer> if_aborted_;    ///< Answer to the outstanding request if it is aborted; empty if there is none.
+  std::optional<Answer> if_aborted_;    ///< Answer to the outstanding request if it is aborted; empty: no request.
   std::optional<Answer> answer_;        ///< The answer that take() returns next.
   OpenProblems problems_;
   TimeUse time_;
-  /// When the worker said last what its time went to, or began to wait.
+  /// When the worker last reported its time use, or began to wait.
   std::chrono::steady_clock::time_point told_at_;
   std::optional<ProblemId> isolated_problem_;  ///< The only problem open in the worker, during a second try.
   Slot isolated_slot_ = 0;                     ///< The slot admitted in it since.
   std::map<uint32_t, std::string> skipped_;    ///< Solvers that killed every worker that opened them, and the reason.
-  std::unique_ptr<SpareWorker> spare_;         ///< Null: nobody stands by.
+  std::unique_ptr<SpareWorker> spare_;         ///< Null: no worker stands by.
   uint32_t num_failed_spares_ = 0;
-  bool is_told_ahead_ = false;             ///< Whether prefetch() has said what is next.
-  bool is_resting_ = false;                ///< Whether it said last that nothing is.
-  std::optional<request::Open> expected_;  ///< What the spare worker is to list next.
-  std::optional<Listing> listing_;         ///< What it listed last.
+  bool is_told_ahead_ = false;             ///< Whether prefetch() has announced a next problem.
+  bool is_resting_ = false;                ///< Whether the last prefetch() announced that no problem follows.
+  std::optional<request::Open> expected_;  ///< The problem that the spare worker is to list next.
+  std::optional<Listing> listing_;         ///< The last listing of the spare worker.
   bool is_limited_ = false;                ///< Whether the worker was asked to open without listing.
   /// Since when the first request waits for the spare worker.
   std::optional<std::chrono::steady_clock::time_point> waits_since_;
-  double waited_s_ = 0;  ///< For how long it did.
+  double waited_s_ = 0;  ///< How long it waited for the spare worker.
   /// Since when it waits for the change of workers to be over.
   std::optional<std::chrono::steady_clock::time_point> held_since_;
   bool wants_spare_ = false;  ///< Whether a worker is to stand by, and has not been started yet.
-  std::optional<std::chrono::steady_clock::time_point> queues_since_;  ///< Since when it waits for its turn there.
-  double queued_s_ = 0;                                                ///< For how long the outstanding request did.
+  std::optional<std::chrono::steady_clock::time_point> queues_since_;  ///< Since when it waits for its turn.
+  double queued_s_ = 0;  ///< How long the outstanding request waited for its turns.
 };
 
 }  // namespace attune

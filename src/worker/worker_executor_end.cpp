@@ -13,8 +13,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Part of the device's memory up to which problems may lie in the worker that ends and in the next one at a time. What
-/// is not known here, packed weights and workspaces, has room beside it.
+/// Part of the device's memory that the problems of the worker that ends and of the next one may take together. The
+/// rest has room for packed weights and workspaces, whose size is not known here.
 constexpr double kPartOfBoth = 0.25;
 
 double bytes_of(const request::Open& one, const DeviceInfo& device) {
@@ -29,7 +29,7 @@ double bytes_of(const OpenProblems& problems, const DeviceInfo& device) {
 
 }  // namespace
 
-/// The next request starts a fresh worker. What must be waited for here is time of the change of workers.
+/// The next request starts a fresh worker. A wait in here counts as time of the change of workers.
 void WorkerExecutor::replace() {
   const auto began = Clock::now();
   set_worker(nullptr);
@@ -48,7 +48,7 @@ void WorkerExecutor::set_worker(std::unique_ptr<WorkerProcess> worker) {
   if (worker_) poll_set_.watch(worker_->descriptor());
 }
 
-/// Kills a worker. Where there is room for a second one, its end is not waited for, unless another one still ends.
+/// Kills a worker. With WorkerOptions::spare it does not wait for the end, except for the end of an earlier worker.
 void WorkerExecutor::let_end(std::unique_ptr<WorkerProcess> worker) {
   if (!options_.spare || worker->has_ended()) return;
   wait_for_end();
@@ -73,8 +73,8 @@ bool WorkerExecutor::needs_memory_of_ending(const request::Open* next) const {
   return bytes > kPartOfBoth * options_.device_memory_share * static_cast<double>(device_.memory_bytes);
 }
 
-/// Whether a request has to wait until the last worker's process is gone. Its context's end would disturb samples. What
-/// it was killed in may keep the device busy, and the next candidates would be blamed for the time.
+/// Whether a request has to wait until the last worker's process is gone. The end of its context would disturb samples.
+/// The request in which it was killed may keep the device busy, and the next candidates would be blamed for the time.
 bool WorkerExecutor::waits_for_end(const WorkerRequest& request) const {
   if (!ending_) return false;
   if (std::holds_alternative<request::Sample>(request)) return true;
@@ -96,7 +96,7 @@ void WorkerExecutor::await_end(const WorkerRequest& request) {
   note_change(began);
 }
 
-/// Counts the time since then as that of a change of workers; the worker waited meanwhile.
+/// Counts the time since `since` as a change of workers; the worker waited during it.
 void WorkerExecutor::note_change(Clock::time_point since) {
   const auto now = Clock::now();
   time_[Activity::start].wall_s += seconds_between(since, now);

@@ -13,8 +13,8 @@ constexpr uint32_t kMaxFailedSpares = 2;  // Then there is no room for one, or a
 
 }  // namespace
 
-/// Starts a worker that stands by, if there is none: now, or once nobody samples on a shared device and the memory of
-/// the last worker is not needed.
+/// Starts a worker that stands by, unless there is one. The start is put off while an executor samples on a shared
+/// device, and while the memory of the last worker may be needed.
 void WorkerExecutor::start_spare() {
   if (!options_.spare || is_resting_ || spare_ || num_failed_spares_ >= kMaxFailedSpares) return;
   wants_spare_ = needs_memory_of_ending() || (user_ && !user_->may_start_worker());
@@ -35,7 +35,7 @@ void WorkerExecutor::end_spare() {
   if (user_) user_->worker_started();
 }
 
-/// Takes what the spare worker has answered, and the end of the last worker.
+/// Takes the answer of the spare worker, and the end of the last worker.
 void WorkerExecutor::look_at_others() {
   look_at_end();
   if (!spare_) return;
@@ -47,7 +47,7 @@ void WorkerExecutor::look_at_others() {
   end_spare();
 }
 
-/// Takes what the spare worker has answered, and gives it something to do.
+/// Takes the answer of the spare worker, and gives it something to do.
 void WorkerExecutor::serve_spare() {
   look_at_others();
   if (wants_spare_) start_spare();
@@ -63,7 +63,7 @@ void WorkerExecutor::serve_spare() {
   }
 }
 
-/// Waits for the end of what the spare worker does: it is ahead of one that is yet to start. False: there is none.
+/// Waits until the spare worker is idle, which is sooner than a new worker would be up. False: no worker stands by.
 bool WorkerExecutor::take_over_from_spare() {
   for (look_at_others(); spare_ && spare_->is_busy(); look_at_others()) {
     throw_if_stopped();

@@ -23,7 +23,7 @@ bool WorkerExecutor::has_device_for(SharedDevice::Use use) {
   return true;
 }
 
-/// No worker ends beside another executor's samples.
+/// Gives up the turn. No worker may end during another executor's samples, so it first waits for that end.
 void WorkerExecutor::leave_device() {
   queues_since_.reset();
   if (!user_) return;

@@ -34,7 +34,8 @@ bool is_one_of(std::string_view name, std::span<const std::string_view> variable
       variables, [&](std::string_view one) { return one.ends_with('_') ? name.starts_with(one) : name == one; });
 }
 
-/// Those of all kinds: what a worker of one device does may depend on another's driver, as a solver's module does.
+/// Includes the variables of all device kinds: a worker of one device may depend on another's driver, as a solver's
+/// module does.
 bool is_passed_on(std::string_view name) {
   return is_one_of(name, kPassedOn) || is_one_of(name, recorded_settings()) ||
          std::ranges::any_of(device_kinds(), [&](const DeviceKind& kind) { return is_one_of(name, kind.variables); });
@@ -56,11 +57,12 @@ std::string absolute_paths(const std::string& paths) {
   return join(absolute, ":");
 }
 
-/// Share of a device's memory that the worker which stands by may take. What the tuner leaves free is more.
+/// Share of a device's memory that a worker on standby may take. The tuner leaves more than that free.
 constexpr double kSpareShare = 1.0 / 16;
 
-/// Has the worker see its device alone and run near it. A driver is set up for each device that a process sees, and a
-/// library may choose among them. A device that is not there is left to the worker, which says so by its name.
+/// Lets the worker see only its device and run near it. A process sets up a driver for each device that it sees, and a
+/// library may choose among them. If the device does not exist, nothing is changed and the worker reports it under its
+/// name.
 void place_at_device(WorkerOptions& options, const std::filesystem::path& root) {
   const std::string id = options.device;
   const DeviceKind* const kind = find_device_kind(id);
@@ -114,7 +116,7 @@ WorkerOptions worker_options(const std::string& device, Strays* strays, const st
     const std::string name(text.substr(0, equals)), value(text.substr(equals + 1));
     options.environment[name] = names_paths(name) ? absolute_paths(value) : value;
   }
-  // The numbers of OpenMP's variables, which it does not see.
+  // The worker does not see OpenMP's variables; it gets their limit in this one.
   if (const int64_t threads = stated_threads().threads; threads > 0)
     options.environment["ATTUNE_THREADS"] = std::to_string(threads);
   place_at_device(options, root);

@@ -23,7 +23,7 @@ struct WorkerOptions {
   std::vector<uint32_t> cores;       ///< Cores that it runs on; empty: all that this process may use.
   std::string name;                  ///< Name of the device in results; empty: the name that the device has.
   std::map<std::string, std::string> environment;  ///< The whole environment of a worker; TMPDIR is added.
-  uint64_t memory_bytes = 0;  ///< Memory that a worker may use; 0: memory_share of what is free at its start.
+  uint64_t memory_bytes = 0;  ///< Memory that a worker may use; 0: memory_share of the free memory at its start.
   uint64_t file_bytes = uint64_t{1} << 30;
   uint64_t open_files = 1024;
   uint32_t max_admissions = 2000;  ///< Number of admissions after which a worker is replaced.
@@ -45,19 +45,18 @@ struct WorkerOptions {
 
 /// The name by which users know the worker's device.
 const std::string& users_name(const WorkerOptions& options);
-/// Returns what a worker says with that name of its device. One that sees its device alone calls it the first of its
-/// kind.
+/// Replaces the worker's name of its device in a text by the users' name. A worker that sees only its device calls it
+/// the first of its kind.
 std::string in_users_words(std::string said, const WorkerOptions& options);
 
 /// Returns the build name that a worker must share with its supervisor; a worker of another build is refused.
 std::string build_name();
 
 /// Returns the options of this program's worker for a device. Its clean environment holds the variables that locate
-/// libraries and the user's folders, those that select a library's instructions (recorded_settings()), Attune's own,
-/// and the limit that stated_threads() gives here, as ATTUNE_THREADS. If the device's kind has a
-/// variable for it, the worker sees that device alone, as the first of its kind, and it runs on the cores near a device
-/// on the PCI bus, which the files below `root` name. `device` without a number, `cuda`: a process for no device in
-/// particular.
+/// libraries and the user's folders, the variables that select a library's instructions (recorded_settings()), and
+/// Attune's own. ATTUNE_THREADS is the limit that stated_threads() gives here. If the device's kind has a variable for
+/// it, the worker sees only that device, as the first of its kind. It runs on the cores near a device on the PCI bus,
+/// which the files below `root` name. `device` without a number, `cuda`: a process for no device in particular.
 WorkerOptions worker_options(const std::string& device, Strays* strays, const std::filesystem::path& root = "/");
 
 }  // namespace attune

@@ -112,8 +112,8 @@ std::optional<WorkerProcess::Event> WorkerProcess::take() {
   return event;
 }
 
-/// Makes the poll set readable when take() has something to do: an answer, the worker's end, space for what is unsent,
-/// a deadline.
+/// Makes the poll set readable when take() has something to do: on an answer, the worker's end, space for unsent bytes,
+/// or a deadline.
 void WorkerProcess::watch() {
   if (const bool is_sending = channel_.is_sending(); was_sending_ != is_sending) {
     if (!was_sending_) poll_set_.watch(child_.descriptor());
@@ -122,7 +122,7 @@ void WorkerProcess::watch() {
   }
   const auto now = Clock::now();
   const auto due = std::min(deadline(page_.read()), now + poll_interval_);
-  // One that is due earlier only looks at the page earlier.
+  // An earlier wake-up only reads the page earlier.
   if (wakes_at_ && *wakes_at_ > now && *wakes_at_ <= due) return;
   wakes_at_ = due;
   poll_set_.wake_in(due - now);
@@ -154,7 +154,7 @@ std::optional<WorkerProcess::Event> WorkerProcess::look() {
   }
 }
 
-/// Kills a worker that hangs. Nobody needs to wait for what the kernel and a driver have to end.
+/// Kills a worker that hangs. It does not wait: the kernel and a driver may take long to end it.
 WaitStatus WorkerProcess::expire(Milliseconds limit) {
   if (const auto ended = child_.poll()) return *ended;
   child_.end();

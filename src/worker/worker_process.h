@@ -49,15 +49,17 @@ class WorkerProcess {
   /// Starts sending a request. Requires: the last one was answered. `longest`: time limit for each step that has none
   /// of its own. Throws device when the worker's page cannot be written, internal when the request is too long.
   void ask(const WorkerRequest& request, Milliseconds longest);
-  /// The answer to the request, once; nullopt: there is none yet. If the worker ended, closed its channel, hung past
-  /// the deadline of its announcement, or sent an invalid message, it is killed when this returns: a Death, once. Sends
-  /// what is left of the request. Waits for nothing but the end of a worker whose channel was damaged: half a second
-  /// for it to end by itself, then until it was killed. The end of one that hung may be still to come.
+  /// Returns the answer to the request, once; nullopt if it has not come yet. Returns a Death, once, if the worker
+  /// ended, closed its channel, hung past the deadline of its announcement, or sent an invalid message; the worker is
+  /// then killed. Sends the unsent rest of the request. Waits only for the end of a worker whose channel was damaged:
+  /// half a second for it to end by itself, then until it was killed. A worker that hung may still be ending
+  /// afterwards.
   std::optional<Event> take();
-  /// Whether a request was not answered.
+  /// Whether a request is outstanding.
   bool is_busy() const noexcept { return is_busy_; }
 
-  /// Kills the process group, and does not wait: the process is gone once has_ended(). It is of no use any more.
+  /// Kills the process group without waiting: the process is gone once has_ended(). The worker takes no request
+  /// afterwards.
   void kill() noexcept { child_.end(); }
   bool has_ended() { return child_.poll().has_value(); }
   /// For poll(): readable once the process has ended.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Requests to a worker's executor: one at a time, beside other things in one poll, and aborted.
+// Requests to a worker's executor: one at a time, in one poll with other descriptors, and aborted.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
@@ -135,7 +135,7 @@ TEST_F(WorkerExecutorTest, WhatIsDroppedOrClosedIsGoneForEverybody) {
   open();
   for (const Slot slot : {1u, 2u, 3u}) ASSERT_TRUE(admit(slot, good_).verified.ok());
   executor().drop(2);
-  executor().drop(9);  // nobody
+  executor().drop(9);  // not admitted
   EXPECT_EQ(sample({1, 2, 3}).turns.size(), 6u) << "three rounds of two";
   executor().drop(3);
   EXPECT_TRUE(is_readable(executor().descriptor())) << "the worker is to be told";

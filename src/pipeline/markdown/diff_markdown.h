@@ -7,9 +7,9 @@
 
 namespace attune {
 
-/// The difference of two tables for people, in Markdown: the numbers of rows, and a table of those that were added,
-/// changed or removed, with both times as numbers and each cell that differs word by word. Without a heading. Texts of
-/// the tables are escaped.
+/// The difference of two tables for people, in Markdown: the numbers of rows, and a table of the added, changed and
+/// removed rows. It has both times as numbers, and each cell that differs word by word. Without a heading. Texts of the
+/// tables are escaped.
 std::string diff_markdown(const TableDiff& diff);
 
 /// Two texts as one: a word that differs as `~~before~~ **after**`, the others once. Words end at blanks and at

@@ -41,7 +41,7 @@ class ArgumentReader {
     }
   }
 
-  /// Takes all up to the quote that ends the part, of which a control character is refused, too.
+  /// Takes all up to the quote that ends the part. A control character in it is refused, too.
   void take_quoted(char quote) {
     is_inside_ = true;  // '' is an empty argument.
     for (++at_; at_ < text_.size() && text_[at_] != quote; ++at_) {

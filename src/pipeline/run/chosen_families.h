@@ -29,10 +29,10 @@ struct ChosenFamilies {
 };
 
 /// Finds the families that `names` lists, with commas between them and blanks around them; the prefix `ck_` of older
-/// job names is accepted. Without a name: all that this build can tune and of which the configuration folder has a list
-/// of shapes (untuned_file_name()). A named family that this build cannot tune, or of which the folder has no list, is
-/// skipped. Throws invalid_input for an unknown name, with the list of those that are known, and when there is nothing
-/// to tune because lists are missing.
+/// job names is accepted. Without a name: all that this build can tune and that have a list of shapes in the
+/// configuration folder (untuned_file_name()). A named family that this build cannot tune, or that has no list there,
+/// is skipped. Throws invalid_input for an unknown name, with the list of the known ones, and when there is nothing to
+/// tune because lists are missing.
 ChosenFamilies choose_families(std::string_view names, const std::filesystem::path& config_dir);
 
 }  // namespace attune

@@ -44,7 +44,7 @@ RuntimeTables readable_tables(const FamilySpec& family, const fs::path& config_d
   return read;
 }
 
-/// The same as a lookup takes them. Notices about bans are those of validate_tables().
+/// The same tables as a lookup takes them. Notices about bans come from validate_tables().
 TableSet table_set(const FamilyRun& run, const fs::path& config_dir) {
   RuntimeTables read = readable_tables(*run.family, config_dir);
   TableSet set = empty_table_set(parse_requirement(run.tune.require), kDefaultMaxRegret);
@@ -52,7 +52,7 @@ TableSet table_set(const FamilyRun& run, const fs::path& config_dir) {
   return set;
 }
 
-/// A device that is open, and what is measured there for a family.
+/// An open device, and the shapes to measure there for a family.
 struct OpenFamily {
   DeviceInfo device;
   DeviceShapes shapes;
@@ -99,7 +99,7 @@ ContestSettings contest_settings(const TuneOptions& tune) {
           .limits = {.load = milliseconds_of(tune.load_deadline_s), .run = milliseconds_of(tune.run_deadline_s)}};
 }
 
-/// Takes over what an earlier call measured of a shape, if it was of the same kernels.
+/// Takes over an earlier call's measurements of a shape, if they were of the same kernels.
 void take_measured(ShapeChange& shape, const ordered_json& line) {
   if (line.is_null()) return;
   const ShapeChange earlier = read_change(line);
@@ -140,7 +140,7 @@ std::vector<bool> stale_shapes(const FamilyRun& run, const fs::path& config_dir,
     const Problem problem = as_looked_up(shape, device);
     const LookupResult found = lookup.find(
         problem, [&](const Candidate& candidate) { return why_not_here(candidate, problem, device, registry()); });
-    // The row of the shape itself may be void while that of a larger one stands in.
+    // The row of the shape itself may be void while the row of a larger shape serves it.
     const auto is_void = [](const LookupStep& step) {
       return step.match == Match::exact && step.row != nullptr && !step.remark.empty();
     };
@@ -213,7 +213,7 @@ std::vector<ShapeChange> compare_tables(const FamilyRun& run, const TablesOfRun&
     if (one.reason.empty()) take_measured(one, measured.find(kCompared, run.family->op, shape.problem.key()));
     shapes.push_back(std::move(one));
   }
-  // Where every kernel stays, nothing is measured, and nobody's work need be waited for.
+  // If every kernel stays, nothing is measured, and the run need not wait for other programs.
   if (std::ranges::any_of(shapes, [&](const ShapeChange& one) { return is_to_be_measured(one, change); }))
     wait_for_quiet(open.environment, run.tune.quiet_wait_s, is_interrupted);
   measure_changes(shapes, *open.environment.executor, how);

@@ -15,28 +15,27 @@
 
 namespace attune {
 
-/// What a pipeline's run does with one family: options of `attune tune` with the family's list of shapes as input and
-/// its default table as output.
+/// One family's part in a pipeline's run: options of `attune tune` with the family's list of shapes as input and its
+/// default table as output.
 struct FamilyRun {
   const FamilySpec* family = nullptr;
   TuneOptions tune;
-  /// A list of the chosen rows, as text, which takes the place of the input; empty: none is chosen, and nothing is
-  /// tuned or measured. Nothing: all rows are.
+  /// A list of the chosen rows, as text, which replaces the input; empty: none is chosen, and nothing is tuned or
+  /// measured. Nothing: all rows are chosen.
   std::optional<std::string> chosen_rows;
-  /// Why nothing is done with the family, which is this failure in the results; empty: it is tuned.
+  /// Why the family is skipped, which is its failure in the results; empty: it is tuned.
   std::string reason_skipped = {};
 };
 
 // The steps of a run for one family. Each throws invalid_input with the file and the line for a table or list that
-// cannot be read, and what its command throws; an interrupt ends it early. What they print is their command's.
+// cannot be read, and the errors of its command. An interrupt ends it early. Each prints the output of its command.
 
 /// Returns the findings of `attune ci validate` in the family's tables of a configuration folder. Throws invalid_input
 /// for a table, or a row of it, that cannot be read.
 std::vector<TableFinding> validate_tables(const FamilySpec& family, const std::filesystem::path& config_dir);
 
-/// Times each shape as the tables serve it, for the record: an object with the `device`, its
-/// `fingerprint`, and `shapes` (times_json()).
-/// What `measured` holds is not timed again; what is timed is added to it.
+/// Times each shape as the tables serve it, for the record: an object with the `device`, its `fingerprint`, and
+/// `shapes` (times_json()). A shape in `measured` is not timed again; each newly timed shape is added to it.
 nlohmann::ordered_json time_as_served(const FamilyRun& run, const std::filesystem::path& config_dir,
                                       MeasuredShapes& measured);
 
@@ -49,8 +48,8 @@ struct TablesOfRun {
   std::filesystem::path before, after;  ///< Laid out as configuration folders.
 };
 
-/// Measures each shape with the kernels of the old tables and of the new ones. An attempt that `measured` holds, at
-/// these kernels, is not made again; each that is made is added to it.
+/// Measures each shape with the kernels of the old tables and of the new ones. An attempt in `measured` with these
+/// kernels is not repeated; each new attempt is added to it.
 std::vector<ShapeChange> compare_tables(const FamilyRun& run, const TablesOfRun& tables, const ChangeOptions& change,
                                         MeasuredShapes& measured);
 
@@ -59,8 +58,8 @@ std::vector<ShapeChange> compare_tables(const FamilyRun& run, const TablesOfRun&
 /// part has other rows than the whole.
 DeviceInfo measuring_device(const FamilyRun& run);
 
-/// Which of the shapes no row of the configuration folder's tables serves on that device, or one whose kernel cannot
-/// run there, as `attune coverage` has it. Runs nothing. Throws like validate_tables().
+/// Which shapes have no row in the configuration folder's tables that serves them on that device, or only one whose
+/// kernel cannot run there, as `attune coverage` has it. Runs nothing. Throws like validate_tables().
 std::vector<bool> stale_shapes(const FamilyRun& run, const std::filesystem::path& config_dir,
                                const std::vector<Problem>& shapes);
 

@@ -8,10 +8,10 @@
 
 namespace attune {
 
-/// The tables of a family in a configuration folder, in the order in which the run time takes them: those of
-/// `model_configs`, then the default file; without the environment's variables and overlays. Those that exist.
+/// The existing tables of a family in a configuration folder, in the order in which the run time takes them: the tables
+/// in `model_configs`, then the default file. Without the environment's variables and overlays.
 std::vector<std::filesystem::path> table_files_in(const FamilySpec& family, const std::filesystem::path& config_dir);
-/// Reads them. Throws nothing for one that cannot be read: RuntimeTables::wrong has the reason.
+/// Reads them. Throws nothing for a table that cannot be read: RuntimeTables::wrong has the reason.
 RuntimeTables tables_in(const FamilySpec& family, const std::filesystem::path& config_dir);
 
 }  // namespace attune

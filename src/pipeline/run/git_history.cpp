@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 6> kOrigins = {
     "refs/remotes/origin/HEAD", "refs/remotes/origin/main", "refs/remotes/origin/master", kUpstream,
     "refs/heads/main",          "refs/heads/master"};
 
-/// HOME holds the folders that a user calls safe; nothing that names another repository is passed on.
+/// HOME holds the folders that a user calls safe; variables that name another repository are not passed on.
 std::map<std::string, std::string> environment() {
   std::map<std::string, std::string> variables = {
       {"PATH", program_search_path()}, {"LC_ALL", "C"}, {"GIT_OPTIONAL_LOCKS", "0"}, {"GIT_TERMINAL_PROMPT", "0"}};
@@ -55,7 +55,7 @@ GitHistory::GitHistory(std::filesystem::path folder, std::string_view since)
 }
 
 GitHistory::Answer GitHistory::ask(std::initializer_list<std::string_view> arguments) const {
-  // A warning that a name is a tag's and a branch's would stand in the answer.
+  // The answer would hold a warning if one name is both a tag's and a branch's.
   ChildCommand command{.arguments = {program_.string(), "-c", "core.warnAmbiguousRefs=false", "-C",
                                      std::filesystem::absolute(folder_).string()},
                        .environment = environment()};
@@ -72,7 +72,7 @@ bool GitHistory::is_own_upstream() const {
   return branch.ok && merged.ok && merged.text == "refs/heads/" + branch.text;
 }
 
-/// Where this branch left the one that it goes back to.
+/// Where this branch left the branch that it comes from.
 std::string GitHistory::fork_point() const {
   for (const std::string_view branch : kOrigins) {
     if (branch == kUpstream && is_own_upstream()) continue;
@@ -87,7 +87,7 @@ std::optional<std::string> GitHistory::file(std::string_view name) const {
   const std::string path = "./" + std::string(name);
   const Answer listed = ask({"ls-tree", "--name-only", commit_, "--", path});
   if (listed.ok && listed.text.empty()) return std::nullopt;
-  // As it was committed: `git show` would have it changed by programs that an attribute names.
+  // As it was committed: `git show` would let programs that an attribute names change it.
   Answer found = ask({"cat-file", "blob", commit_ + ":" + path});
   if (!listed.ok || !found.ok)
     fail(ErrorCode::io, "git cannot read the file of commit {}, {}: '{}'", commit_, shown(found.text, 300),

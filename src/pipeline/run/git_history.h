@@ -8,14 +8,14 @@
 
 namespace attune {
 
-/// What git knows of a folder's files at an earlier commit. Runs `git`, never by a shell, for some 5 ms a call, and
+/// Reads a folder's files at an earlier commit from git. Runs `git`, never by a shell, for some 5 ms a call, and
 /// changes nothing.
 class GitHistory {
  public:
-  /// `since`: a commit in git's words; empty: where this branch left the remote's default branch, else its upstream,
+  /// `since`: a commit in git's words. Empty: where this branch left the remote's default branch, else its upstream,
   /// else `main` or `master`. An upstream of the branch's own name is where it is pushed to, not where it comes from.
-  /// Throws invalid_input for a text that git could take for a flag or that names no commit, if the folder is in no
-  /// repository, if there is no such branch, and where there is no git.
+  /// Throws invalid_input for a text that git could take for a flag or that names no commit. It also throws if the
+  /// folder is in no repository, if there is no such branch, and if there is no git.
   GitHistory(std::filesystem::path folder, std::string_view since);
 
   const std::string& commit() const noexcept { return commit_; }  ///< Its hash.
@@ -25,7 +25,7 @@ class GitHistory {
  private:
   struct Answer {
     bool ok = false;
-    std::string text;  ///< Without the line end behind it.
+    std::string text;  ///< Without the line end at its end.
   };
   Answer ask(std::initializer_list<std::string_view> arguments) const;
   bool is_own_upstream() const;

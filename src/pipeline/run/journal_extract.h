@@ -15,9 +15,9 @@ struct JournalWriter {
   bool operator==(const JournalWriter&) const = default;
 };
 
-/// The entries behind `after` that the writers' runs made, as `attune journal follow --json` prints them, at most
-/// `max_entries`; if there are more, a last line says how many are left out. About 80 µs an entry. Damaged entries are
-/// left out.
+/// The entries after `after` that the writers' runs made, as `attune journal follow --json` prints them, at most
+/// `max_entries`. If there are more, a last line counts the omitted ones. About 80 µs an entry. Damaged entries are
+/// omitted.
 std::string journal_extract(const Journal& journal, int64_t after, std::span<const JournalWriter> writers,
                             size_t max_entries);
 

@@ -11,9 +11,9 @@
 
 namespace attune {
 
-/// The shapes that a pipeline's run has measured, in a file with a line of JSON for each (docs/ci_reference.md): of a
-/// step that was under way when the run was killed, the next call measures only what is missing. A line is on disk when
-/// add() returns. A shape that gets a second line, with its next attempt, counts as the later one says.
+/// The shapes that a pipeline's run has measured, in a file with a line of JSON for each (docs/ci_reference.md). If the
+/// run is killed during a step, the next call measures only the missing shapes. A line is on disk when add() returns.
+/// If a shape gets a second line, with its next attempt, the later one counts.
 class MeasuredShapes {
  public:
   /// Reads the file, if there is one; the rest of a line at which a call was killed is cut off. Throws invalid_input
@@ -22,8 +22,8 @@ class MeasuredShapes {
 
   /// The newest line of a shape, as it was added; null: none.
   nlohmann::ordered_json find(std::string_view step, std::string_view family, const std::string& problem) const;
-  /// `shape`: an object with the key of its `problem`. A line that cannot be written is lost, and why_unwritten() says
-  /// so: what is measured counts nevertheless.
+  /// `shape`: an object with the key of its `problem`. A line that cannot be written is lost, and why_unwritten() has
+  /// the reason; the measurement counts nevertheless.
   void add(std::string_view step, std::string_view family, const nlohmann::ordered_json& shape);
   /// A sentence about the first line that could not be written; empty: all were.
   const std::string& why_unwritten() const noexcept { return why_unwritten_; }

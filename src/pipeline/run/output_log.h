@@ -7,9 +7,9 @@
 
 namespace attune {
 
-/// Sends what this process and its children print on standard output and error to the end of a file, for its life. The
-/// steps of a pipeline's run print as the commands do that they are. One object at a time, and no other thread prints
-/// while one is made or destroyed.
+/// Sends the output of this process and its children (standard output and error) to the end of a file, for its life.
+/// The steps of a pipeline's run print as their commands do. One object at a time, and no other thread prints while one
+/// is made or destroyed.
 class OutputLog {
  public:
   /// Throws io if the file cannot be written.
@@ -18,9 +18,9 @@ class OutputLog {
   OutputLog(const OutputLog&) = delete;
   OutputLog& operator=(const OutputLog&) = delete;
 
-  /// Prints a line in the file, and on what was standard error before.
+  /// Prints a line to the file and to the original standard error.
   void say(std::string_view line) const;
-  /// Prints a line that the file has already on what was standard error before.
+  /// Prints a line that is already in the file to the original standard error.
   void repeat(std::string_view line) const;
 
  private:

@@ -43,7 +43,7 @@ ordered_json stored(const RunFolder& folder, const char* file, const FamilySpec&
   return families->value(std::string(family.op), ordered_json());
 }
 
-/// Throws io if somebody has removed the folder: without the tables as they were there is nothing to compare.
+/// Throws io if the folder was removed: without the old tables there is nothing to compare.
 void check_is_there(const RunFolder& folder) {
   if (folder.is_gone())
     fail(ErrorCode::io, "the folder of the results was removed while the run went on: '{}'",
@@ -68,7 +68,7 @@ class FamilySteps {
     } catch (const Error& error) {
       if (error.code() == ErrorCode::internal) throw;
       if (!is_interrupted()) fail_with(error.what(), error.code());
-    } catch (const ordered_json::exception&) {  // Somebody else has written it.
+    } catch (const ordered_json::exception&) {  // Another program has written the file.
       fail_with("what an earlier call measured cannot be read, remove the folder of the run", ErrorCode::invalid_input);
     }
     if (!folder_.is_gone()) keep([&] { folder_.keep_tables(*run_.family); });
@@ -98,7 +98,7 @@ class FamilySteps {
 
   void validate() {
     before_ = stored(folder_, RunFolder::kBefore, *run_.family);
-    // Once the family is tuned, its tables are not those with which the run began.
+    // Once the family is tuned, its tables are no longer the ones with which the run began.
     result_.num_findings = before_.is_null() ? validate_tables(*run_.family, folder_.config_dir()).size()
                                              : before_.value("num_findings", size_t{0});
     say(fmt::format("validate: {}", counted(result_.num_findings, "finding")));
@@ -149,7 +149,7 @@ class FamilySteps {
     say(fmt::format("after: {} compared", counted(result_.shapes.size(), "shape")));
   }
 
-  /// Writes an artefact. A disk that is full keeps no family from being tuned and published.
+  /// Writes an artefact. A full disk keeps no family from being tuned and published.
   template <typename Write>
   void keep(const Write& write) {
     try {

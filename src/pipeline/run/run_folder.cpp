@@ -37,7 +37,7 @@ void copy_tables(const FamilySpec& family, const fs::path& from, const fs::path&
 
 constexpr const char *kLocked = "run", *kChosen = "chosen", *kNew = "configs", *kOld = "before";
 
-/// The files and folders that a run makes anew, besides those that say how far it is.
+/// The files and folders that each run makes, except the ones that hold its progress.
 constexpr const char* kMade[] = {RunFolder::kBefore,   RunFolder::kAfter, RunFolder::kSummary,
                                  RunFolder::kPage,     RunFolder::kTests, RunFolder::kLog,
                                  RunFolder::kMeasured, RunFolder::kDiff,  RunFolder::kJournal};
@@ -74,8 +74,8 @@ void check_copies(const fs::path& folder) {
          shown_path(folder));
 }
 
-/// Throws invalid_input unless every artefact can be written: what stands in the place of one is found before the work,
-/// not after it.
+/// Throws invalid_input unless every artefact can be written, so that an obstacle is found before the work, not after
+/// it.
 void check_places(const fs::path& folder) {
   for (const char* name : kMade) check_output(folder / name);
   for (const std::string& name : {std::string(RunFolder::kResults), std::string(RunFolder::kBegan), lock_name()})
@@ -83,8 +83,8 @@ void check_places(const fs::path& folder) {
   for (const char* name : kFolders) check_copies(folder / name);
 }
 
-/// Whether nothing is there, but for the lock of a call that was killed before it had written anything else, and the
-/// file that it was at.
+/// Whether nothing is there, except the lock and the unfinished file of a call that was killed before it had written
+/// anything else.
 bool is_free(const fs::path& folder) {
   std::error_code missing;
   if (!fs::exists(folder, missing)) return true;

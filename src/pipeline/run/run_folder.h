@@ -25,33 +25,33 @@ class RunFolder {
                               *kMeasured = "measured.jsonl", *kBegan = "began.json", *kDiff = "diff.md",
                               *kJournal = "journal.jsonl";
 
-  /// Checks a folder that need not exist; writes nothing. `inputs`: what a run goes by; `devices`: for each family a
-  /// text that identifies the device on which it is measured. Only a run with equal ones is gone on with: samples of
-  /// two devices say nothing together. Throws invalid_input if the folder holds other files than those of a run, an
-  /// unfinished run with other inputs or of another device, or something in the place of an artefact that cannot be
-  /// written; or if it and the configuration folder lie in each other.
+  /// Checks a folder that need not exist; writes nothing. `inputs`: the run's settings; `devices`: for each family a
+  /// text that identifies the device on which it is measured. Only a run with equal ones is resumed: samples of two
+  /// devices prove nothing together. Throws invalid_input if the folder holds files of no run, or an unfinished run
+  /// with other inputs or of another device. It also throws if an artefact cannot be written because its place is
+  /// taken, or if the folder and the configuration folder lie in each other.
   RunFolder(std::filesystem::path folder, std::filesystem::path config_dir, const nlohmann::ordered_json& inputs,
             const nlohmann::ordered_json& devices);
 
-  /// Whether an earlier call of this run did not come to its end.
+  /// Whether an earlier call of this run did not finish.
   bool is_resumed() const noexcept { return is_resumed_; }
-  /// Makes the folder and locks it for the life of this object; keeps the tables of the families as they are, unless an
-  /// earlier call of the run did. What is left of a finished run is removed. `journal_entry`: the newest one as it is
-  /// now. `choose`: keeps the lists of chosen shapes of a run that begins. Throws timeout if another run has the lock,
-  /// what the constructor throws if the folder has changed since, and io.
+  /// Makes the folder and locks it for the life of this object. Keeps copies of the families' tables, unless an earlier
+  /// call of the run did. Removes the remains of a finished run. `journal_entry`: the newest one now. `choose`: keeps
+  /// the lists of chosen shapes of a run that begins. Throws timeout if another run has the lock, what the constructor
+  /// throws if the folder has changed since, and io.
   void begin(std::span<const FamilySpec* const> families, int64_t journal_entry,
              const std::function<void()>& choose = {});
-  /// The newest entry of the journal (Stamp::id) when the run began: what is behind it may be the run's own. If the
-  /// journal has been replaced by a shorter one since, its newest entry when the run was gone on with. Requires:
-  /// begin().
+  /// The newest entry of the journal (Stamp::id) when the run began: later entries may be the run's own. If the journal
+  /// has been replaced by a shorter one since, its newest entry when the run was resumed. Requires: begin().
   int64_t journal_entry() const;
-  /// Whether somebody has removed it since begin(). Then nothing more is written there, because the tables as they were
-  /// are gone, too.
+  /// Whether the folder was removed since begin(). Then nothing more is written there, because the old tables are gone,
+  /// too.
   bool is_gone() const;
   /// The processes of the run's calls, this one included. Requires: begin().
   std::vector<JournalWriter> callers() const;
 
-  /// A family's list of the chosen shapes, which stays as it was when the run began: tuning changes what is stale.
+  /// A family's list of the chosen shapes. It stays as it was when the run began, because tuning changes which shapes
+  /// are stale.
   std::filesystem::path chosen_list(const FamilySpec& family) const;
   void keep_chosen(const FamilySpec& family, const std::string& rows) const;
 

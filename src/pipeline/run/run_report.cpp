@@ -38,8 +38,8 @@ ReportChange report_of(const ShapeChange& shape, const ChangeResult& result) {
           .num_pairs = result.num_pairs};
 }
 
-/// What `read` makes of the journal; nothing if there is none or it cannot be read: a run's verdicts, for which it is,
-/// do not come from there.
+/// Returns the result of `read` on the journal; nothing if the journal is missing or cannot be read. The run must still
+/// report its verdicts, which do not come from there.
 template <typename Read>
 auto from_journal(const std::filesystem::path& file, Read read) -> decltype(read(std::declval<const Journal&>())) {
   std::error_code missing;
@@ -52,8 +52,8 @@ auto from_journal(const std::filesystem::path& file, Read read) -> decltype(read
   }
 }
 
-/// What the journal says of a run's shapes: the entries behind `after`, with which the run began, so that its end does
-/// not wait for a journal of years, and earlier decisions on what the run did not decide.
+/// The journal's data on a run's shapes: the entries after `after`, with which the run began, so that its end does not
+/// wait for a journal of years. Includes earlier decisions on shapes that the run did not decide.
 ReportModel model_of_run(const RunResults& results, const std::filesystem::path& file, int64_t after) {
   JournalModelOptions how{.after = after};
   for (const FamilyResult& family : results.families) {

@@ -9,12 +9,12 @@
 
 namespace attune {
 
-/// The results of a run as a report has them, without what the journal knows. `inputs`: those of the run.
+/// The results of a run as a report has them, without data of the journal. `inputs`: the run's.
 ReportPipeline report_of(const RunResults& results, const nlohmann::ordered_json& inputs);
 
-/// Writes report.html, report.md, junit.xml and, last, results.json, which says how the run ended
-/// (docs/ci_reference.md). `journal`: what it knows of the run's shapes is part of the report; without it, or if it
-/// cannot be read, the rest is written. Throws io.
+/// Writes report.html, report.md, junit.xml and, last, results.json with the run's ending (docs/ci_reference.md). The
+/// report includes the data of `journal` on the run's shapes; without a journal, or if it cannot be read, the rest is
+/// written. Throws io.
 void write_report(const RunFolder& folder, const RunResults& results, const nlohmann::ordered_json& inputs,
                   const std::filesystem::path& journal);
 

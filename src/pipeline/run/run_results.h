@@ -11,7 +11,7 @@
 
 namespace attune {
 
-/// What came of one family in a pipeline's run.
+/// The results of one family in a pipeline's run.
 struct FamilyResult {
   const FamilySpec* family = nullptr;
   std::string device;             ///< Key; empty until a shape was timed.

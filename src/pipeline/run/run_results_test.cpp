@@ -23,7 +23,7 @@ ShapeChange failed() {
   return shape;
 }
 
-/// Slower by so little that it is shown when it is tested alone, and not beside many others.
+/// So little slower that it is proven when it is tested alone, but not among many others.
 ShapeChange hardly_slower() {
   ShapeChange shape = measured(0);
   std::vector<ChangePairs> openings;

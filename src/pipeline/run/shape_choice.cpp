@@ -15,7 +15,7 @@
 namespace attune {
 namespace {
 
-/// The problems of the list at the commit; a list that could not be read then had none.
+/// The problems of the list at the commit; none if the list could not be read then.
 std::set<std::string> earlier_problems(const FamilySpec& family, const std::string& name, const GitHistory& history) {
   const auto text = history.file(name);
   if (!text) return {};

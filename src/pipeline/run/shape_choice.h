@@ -13,7 +13,7 @@
 
 namespace attune {
 
-/// Which shapes of a list a pipeline's run is about (`--only`): those that meet any of the conditions.
+/// Which shapes of a list a pipeline's run is about (`--only`): each that meets any of the conditions.
 struct ShapeChoice {
   bool changed = false;  ///< The list does not have them at the commit of `since`.
   bool stale = false;    ///< No row serves them, or their row's kernel cannot run: its versions are void.
@@ -24,7 +24,7 @@ struct ShapeChoice {
 /// and for a commit without `changed`.
 ShapeChoice parse_shape_choice(std::string_view only, std::string since);
 
-/// Says of shapes of a list, in its order, whether no row serves them.
+/// Returns for each shape of a list, in its order, whether no row serves it.
 using StaleCheck = std::function<std::vector<bool>(const std::vector<Problem>& shapes)>;
 
 /// A list with the chosen rows of a family's list alone, as text; nothing: none is chosen. `history`: null unless

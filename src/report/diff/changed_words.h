@@ -5,7 +5,7 @@
 
 namespace attune {
 
-/// A part of two texts: what one has in place of the other. Views into them.
+/// A part of two texts, before and after a change. Views into them.
 struct ChangedWord {
   std::string_view before, after;
   bool is_same() const noexcept { return before == after; }

@@ -121,7 +121,7 @@ std::optional<Problem> parsed_if_valid(const std::string& text) {
   }
 }
 
-/// Collects what entries say: those of a kind in the order of the journal.
+/// Collects the content of entries, by kind, in the order of the journal.
 class ModelCollector {
  public:
   explicit ModelCollector(const JournalModelOptions& options) : options_(options) {
@@ -225,7 +225,7 @@ class ModelCollector {
     }
   }
 
-  /// Of a choice of problems, runs that have none of them are left out.
+  /// With a choice of problems, runs without any of them are omitted.
   void take_runs() {
     for (auto& [number, run] : runs_) {
       if (!options_.problems.empty() && !met_.contains(number)) continue;

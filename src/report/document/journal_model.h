@@ -22,9 +22,9 @@ struct JournalModelOptions {
   int64_t after = 0;
 };
 
-/// Reads what a journal knows: for each problem, device and requirement the newest decision. Memory grows with the
-/// number of problems, not of entries: some kilobytes a problem. Takes as long as Journal::visit_outcomes() of all
-/// records and Journal::scan() of the decisions. Entries that are damaged are counted. Throws like Journal::scan().
+/// Reads a journal: for each problem, device and requirement the newest decision. Memory grows with the number of
+/// problems, not of entries: some kilobytes a problem. Takes as long as Journal::visit_outcomes() of all records and
+/// Journal::scan() of the decisions. Counts damaged entries. Throws like Journal::scan().
 ReportModel model_of(const Journal& journal, const JournalModelOptions& options);
 
 }  // namespace attune

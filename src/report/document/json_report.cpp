@@ -66,7 +66,7 @@ struct MemberReader {
   }
 };
 
-// The members of each part, once for both: what is written is what is read.
+// The members of each part, stated once for the writer and the reader.
 
 template <typename Members>
 void describe(Members& take, typename Members::template Of<ReportRun>& run) {
@@ -174,7 +174,7 @@ void read(const ordered_json& object, IsDescribed auto& part) {
   describe(reader, part);
 }
 
-/// A time of 0 is one that was not measured, and is left out.
+/// A time of 0 was not measured and is omitted.
 ordered_json json_of(const ReportKernel& kernel) {
   ordered_json object = {{"candidate", kernel.candidate}, {"row", kernel.row}};
   if (kernel.us > 0) object["us"] = kernel.us;

@@ -12,7 +12,7 @@
 namespace attune {
 namespace {
 
-/// A test; `kind`: the element that says why it did not pass, null if it did.
+/// A test; `kind`: the element with the reason that it did not pass, null if it passed.
 struct TestCase {
   std::string name;
   const char* kind = nullptr;

@@ -5,9 +5,9 @@
 
 namespace attune {
 
-/// A text from anywhere as a cell of a Markdown table: one line of at most 500 characters, without a column of its own,
-/// markup of Markdown or of a web page, or a mention of a user. An underscore within a word is none, and names stay as
-/// they are typed.
+/// Makes a text from anywhere a cell of a Markdown table: one line of at most 500 characters. It adds no column, no
+/// markup of Markdown or of a web page, and no mention of a user. An underscore within a word is no markup, and names
+/// stay as they are typed.
 std::string markdown_cell(std::string_view text);
 
 }  // namespace attune

@@ -12,8 +12,8 @@
 namespace attune {
 namespace {
 
-/// Whether a character of several bytes turns the direction of the text that follows, with which a name could show as
-/// another, or is one of those at U+FFFE and U+FFFF that XML forbids.
+/// Whether a character of three bytes is forbidden. It may turn the direction of the text that follows, so that a name
+/// could show as another. Or it is U+FFFE or U+FFFF, which XML forbids.
 bool is_forbidden(std::string_view character) {
   if (character.size() != 3) return false;
   const std::string_view lead = character.substr(0, 2);

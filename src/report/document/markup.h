@@ -8,15 +8,16 @@
 
 namespace attune {
 
-/// Text from anywhere as the text of a document: UTF-8 that XML allows. Other bytes, control characters and characters
-/// that turn the direction of the text are written as escapes (`\x1b`), and what is longer than `max_characters` ends
-/// in `…`. Not yet escaped for a language of markup. Cost: by what is kept, whatever the length.
+/// Makes a text from anywhere the text of a document: UTF-8 that XML allows. Other bytes, control characters and
+/// characters that turn the direction of the text are written as escapes (`\x1b`). A text longer than `max_characters`
+/// is cut and ends in `…`. Not yet escaped for a language of markup. Cost: grows with the kept part, not with the
+/// length.
 std::string plain_text(std::string_view text, size_t max_characters);
 
 /// Writes XML, and HTML that is well-formed XML but for its doctype. Every text and every value of an attribute is made
-/// plain and escaped here and nowhere else; names of elements and attributes are the program's own. Libraries looked
-/// at: Debian has no inja (templates), ctemplate escapes only where a template asks for it, pugixml escapes but writes
-/// no HTML and would be a dependency of every build; this is what is needed of it.
+/// plain and escaped here and nowhere else; names of elements and attributes are the program's own. No library fits:
+/// Debian has no inja (templates), ctemplate escapes only where a template asks for it, and pugixml writes no HTML and
+/// would be a dependency of every build.
 class Markup {
  public:
   using Attributes = std::initializer_list<std::pair<std::string_view, std::string_view>>;

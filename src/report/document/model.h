@@ -51,7 +51,7 @@ struct ReportDecision {
   bool operator==(const ReportDecision&) const = default;
 };
 
-/// A problem of which candidates were tried and nothing was decided.
+/// A problem whose candidates were tried without a decision.
 struct ReportUndecided {
   std::string problem, shape, op, device;
   uint64_t num_candidates = 0;
@@ -98,7 +98,7 @@ struct ReportKernel {
   bool operator==(const ReportKernel&) const = default;
 };
 
-/// What became of a shape's time between two tables, from best to worst known.
+/// How a shape's time changed between two tables, from best to worst known.
 enum class ReportVerdict : uint8_t { same, faster, slower, ambiguous, no_default, failed };
 inline constexpr size_t kNumReportVerdicts = 6;
 std::string_view name(ReportVerdict verdict) noexcept;
@@ -116,7 +116,7 @@ struct ReportChange {
   bool operator==(const ReportChange&) const = default;
 };
 
-/// What came of one family in a pipeline.
+/// The results of one family in a pipeline.
 struct ReportFamily {
   std::string family, device, fingerprint, failure;  ///< `failure`: a sentence; empty: none.
   bool is_done = false;

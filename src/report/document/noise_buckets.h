@@ -14,9 +14,9 @@ class NoiseBuckets {
  public:
   static constexpr size_t kMaxPieces = 96;
 
-  /// `at_ms`: a time before the first one's counts as that one's, since clocks are set back; 0 (unknown) is left out.
+  /// `at_ms`: a time before the first one counts as the first, since clocks are set back; 0 (unknown) is ignored.
   void add(int64_t at_ms, const Measurement& measured);
-  /// Pieces without a measurement are left out.
+  /// Pieces without a measurement are omitted.
   std::vector<ReportNoise> pieces() const;
 
  private:

@@ -21,15 +21,15 @@ struct ReportTable {
 
 using Chart = std::variant<std::monostate, BarChart, ScatterChart, StepChart, StackedChart>;
 
-/// A part of a report: a chart, if there is one, and the table with what it shows.
+/// A part of a report: a chart, if there is one, and the table with its data.
 struct ReportSection {
   std::string id, title, note;  ///< `note`: how to read it, in full sentences.
   Chart chart;
   ReportTable table;
-  bool is_table_first_class = false;  ///< The table says more than the chart and is shown without being asked for.
+  bool is_table_first_class = false;  ///< The table tells more than the chart and is always shown.
 };
 
-/// The parts of a report in their order; those without data are left out. Pure. O(n log n).
+/// The parts of a report in their order, without parts that have no data. Pure. O(n log n).
 std::vector<ReportSection> sections_of(const ReportModel& model);
 
 // One part each; without rows in the table there is nothing to show.

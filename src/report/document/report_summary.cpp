@@ -60,7 +60,7 @@ std::string change_sentence(const ReportSummary& summary) {
   std::string text = counted(summary.num_compared, "shape") + " compared before and after";
   std::vector<std::string> counts;
   for (size_t i = 0; i < kNumReportVerdicts; ++i) {
-    // That none became slower is what readers look for; other verdicts that no shape has are left out.
+    // Readers look for `slower`, so it is always shown; other verdicts only if a shape has them.
     if (summary.num_changes[i] > 0 || static_cast<ReportVerdict>(i) == ReportVerdict::slower)
       counts.push_back(fmt::format("{} {}", summary.num_changes[i], name(static_cast<ReportVerdict>(i))));
   }

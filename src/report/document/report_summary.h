@@ -16,7 +16,7 @@ struct ReportSummary {
 
   uint64_t num_decided = 0, num_faster = 0, num_unfinished = 0;
   uint64_t num_without_default = 0;  ///< Decided shapes that no library serves.
-  uint64_t num_with_ratio = 0;       ///< Decided shapes whose speed-up is known: those of the mean.
+  uint64_t num_with_ratio = 0;       ///< Decided shapes whose speed-up is known; the mean is over these.
   double mean = 1;                   ///< Geometric mean of the speed-ups over the defaults.
   Interval interval;                 ///< 95 %, of the mean: normal in the logs, from the intervals of the shapes.
 
@@ -27,7 +27,7 @@ struct ReportSummary {
 };
 ReportSummary summarise(const ReportModel& model);
 
-/// What came out, in one sentence or two.
+/// The results in one sentence or two.
 std::string headline(const ReportModel& model, const ReportSummary& summary);
 /// Verdict of a decision for people, as tables of winners have it.
 std::string verdict_text(const ReportDecision& decision);

@@ -6,7 +6,7 @@
 
 namespace attune {
 
-/// A model with something in each part, for tests of what renders it.
+/// A model with something in each part, for tests of renderers.
 inline ReportDecision report_decision(const std::string& shape, double ratio) {
   return {.problem = "gemm_a16w16 m=4 n=96 k=64 " + shape,
           .shape = shape,
@@ -94,7 +94,7 @@ inline ReportModel pipeline_model() {
   return model;
 }
 
-/// Markup, controls, what is no UTF-8, a turned direction, and length.
+/// Markup, controls, invalid UTF-8, a turned direction, and length.
 inline std::string hostile_text(size_t length) {
   return "<script>alert(1)</script>\"'&\x01\x1b[31m\xff\xfe\xe2\x80\xae]]>|x\n" + std::string(length, 'a');
 }

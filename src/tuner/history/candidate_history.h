@@ -36,7 +36,7 @@ class CandidateHistory {
     Protocol protocol;
     Deadlines deadlines;         ///< Deadlines of this run; a time-out under shorter ones does not count.
     bool with_screening = true;  ///< False: only verifications count (an exhaustive search times everything).
-    int64_t after = 0;           ///< Only entries of the journal behind this one count (Stamp::id).
+    int64_t after = 0;           ///< Only entries of the journal after this one count (Stamp::id).
   };
 
   /// Reads the journal's records for this place that were made with exactly the present versions. `versions_of` returns
@@ -45,9 +45,9 @@ class CandidateHistory {
               const std::function<const Versions*(const std::string& solver)>& versions_of);
   /// Result of a candidate with these binaries; null if unknown.
   const Result* find(const Candidate& candidate, const std::vector<BinaryIdentity>& binaries) const;
-  /// True if any result is known under this name, with whatever binaries.
+  /// True if any result is known under this name, with any binaries.
   bool has(const Candidate& candidate) const { return results_.contains(candidate.name()); }
-  /// Every candidate with its result; of a name with several binaries, the one whose first result is the newest.
+  /// Every candidate with its result. If a name has several binaries, the one whose first result is the newest.
   std::vector<std::pair<Candidate, Trial>> trials() const;
   void set_verified(const Candidate& candidate, const std::vector<BinaryIdentity>& binaries, const Outcome& outcome);
 
@@ -57,9 +57,9 @@ class CandidateHistory {
   std::map<std::string, std::vector<Result>> results_;  ///< By Candidate::name().
 };
 
-/// True if a candidate that had failed was removed from quarantine after the last Decision: it may be the best, so the
-/// problem is decided again. So it is after a ban was lifted that may have kept a candidate from it. Costs one look at
-/// an index if the journal holds neither.
+/// True if a failed candidate was removed from quarantine after the last Decision: it may be the best, so the problem
+/// is decided again. Also true after the end of a ban that may have kept a candidate from the problem. Costs one index
+/// lookup if the journal holds neither.
 bool has_pardon_since_decision(const Journal& journal, const CandidateHistory::Source& place);
 
 }  // namespace attune

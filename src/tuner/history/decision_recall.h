@@ -17,9 +17,9 @@ struct DecisionRecall {
   bool keeps_row = false;            ///< No newer result: a table's row stays as it is.
 };
 
-/// `has_row`: a table has a usable row of the problem. `is_of_these_binaries`: whether what a Decision would publish
-/// was verified with the present binaries; it may compile. A Decision of other binaries, an incomplete one, one under
-/// shorter deadlines and one older than a pardon are made again.
+/// `has_row`: a table has a usable row of the problem. `is_of_these_binaries`: whether the candidates that a Decision
+/// would publish were verified with the present binaries; it may compile. A Decision is made again if it is of other
+/// binaries, incomplete, under shorter deadlines, or older than a pardon.
 DecisionRecall recall_decision(const Journal& journal, const CandidateHistory::Source& place, const Versions& versions,
                                bool has_row, const std::function<bool(const Decision&)>& is_of_these_binaries);
 

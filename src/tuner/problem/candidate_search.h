@@ -18,7 +18,7 @@ struct PriorKnowledge {
   std::map<std::string, Costs> costs;  ///< Costs of one candidate of a solver, by its id, in another problem.
 };
 
-/// What names the candidates of one problem and is told of their times. CandidateSource is one. Not thread-safe.
+/// Names the candidates of one problem and is told their times. CandidateSource is one. Not thread-safe.
 class CandidateSearch {
  public:
   virtual ~CandidateSearch() = default;
@@ -26,7 +26,7 @@ class CandidateSearch {
   virtual void begin(const PriorKnowledge& known) = 0;
   /// Returns up to `max_count` further candidates, each once; none if nothing is left for now.
   virtual std::vector<Candidate> ask(size_t max_count) = 0;
-  /// Reports what is known of a candidate; the trial's index need not be set.
+  /// Reports a candidate's result; the trial's index need not be set.
   virtual void tell(const Candidate& candidate, Trial trial) = 0;
 };
 

@@ -17,7 +17,7 @@ constexpr double kMinGflops = 30, kMinGbs = 10;
 // A core of an AVX-512 server computes the reference, which sums in double, at 12 GFLOP/s.
 constexpr double kReferenceGflops = 12, kReferences = 2;
 
-/// Peak of the work's arithmetic. Without one that of fp32, to which every kernel can widen its operands, so that a
+/// Peak of the work's arithmetic. Without one, the peak of fp32, to which every kernel can widen its operands. So a
 /// budget is not divided as if the device were a slow core.
 double gflops_of(const Work& work, const DeviceInfo& device) {
   const auto own = device.peak_of(work.arithmetic), widened = device.peak_of(DType::fp32);
@@ -70,7 +70,7 @@ double CostForecast::launch_s(Slot slot) const {
   return own != launch_s_.end() ? own->second : any_launch_s();
 }
 
-/// The launch time of the first candidate, an untuned config; an estimate for all others.
+/// The launch time of the first candidate, a default config; an estimate for all others.
 double CostForecast::any_launch_s() const {
   if (!launch_s_.empty()) return launch_s_.begin()->second;
   // Comparing a result takes about as long as a launch.

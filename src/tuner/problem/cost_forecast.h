@@ -32,7 +32,7 @@ class CostForecast {
   double admission_s() const noexcept;  ///< Time to admit the next candidate that must be verified.
   double turns_s(std::span<const Turn> turns) const;
   double decision_s() const;  ///< Shortest time to sample for a decision, once the candidates are admitted.
-  /// Launch time of the fastest candidate sampled so far; without one, that of a slow untuned config.
+  /// Launch time of the fastest candidate sampled so far; before that, of a slow default config.
   double best_launch_s() const;
   double whole_s() const noexcept { return whole_s_; }  ///< Rough time for the problem from beginning to end.
 

@@ -17,7 +17,7 @@
 
 namespace attune {
 
-/// All that a Decision is made of. The references outlive the call of make_decision().
+/// The inputs of a Decision. The references outlive the call of make_decision().
 struct DecisionFacts {
   const Problem& problem;
   const DeviceInfo& device;
@@ -27,7 +27,7 @@ struct DecisionFacts {
   const RaceTimes& race_times;
   const std::vector<std::pair<Candidate, Outcome>>& failures;
   std::span<const Contender> contenders;  ///< As opened: the finalists' numbers are of their spaces.
-  std::vector<Candidate> opponents;       ///< Untuned configs that a winner must beat.
+  std::vector<Candidate> opponents;       ///< Default configs that a winner must beat.
   Versions versions;
   std::string strategy;
   std::optional<Incumbent> incumbent;

@@ -48,7 +48,7 @@ std::optional<BestUntuned> best_untuned(const Decision& decision, const std::vec
     BestUntuned one{candidate};
     if (in_final != nullptr && winner_final != nullptr) {
       one.us = in_final->us;
-      // Over the default both ratios are of pairs, so that of the default itself is the decision's.
+      // Both ratios are over the baseline, by pairs. For the baseline itself this is the decision's ratio.
       one.ratio = winner_final->ratio / in_final->ratio;
     } else if (in_race && winner_race_us) {
       one.us = *in_race;

@@ -18,17 +18,17 @@ class RaceTimes {
     if (us > 0) times_[candidate.name()] = {candidate, us, workspace_bytes};
   }
   std::optional<double> us_of(const Candidate& candidate) const;
-  /// Returns the best candidate of each solver that has no finalist, by solver.
-  /// The fastest candidates, at most `count`.
+  /// Returns the fastest candidates, at most `count`.
   std::vector<Candidate> fastest(size_t count) const;
+  /// Returns the best candidate of each solver that has no finalist, by solver.
   std::vector<DroppedBest> dropped_bests(const std::set<std::string>& solvers_in_final) const;
 
  private:
   std::map<std::string, DroppedBest> times_;  ///< By Candidate::name().
 };
 
-/// Returns the fastest of the untuned configs compared with the winner: by the pairs of the final for finalists, else
-/// by the race's times of both. nullopt if no pair of times can be compared.
+/// Returns the fastest of the default configs, compared with the winner: finalists by the pairs of the final, others by
+/// the times of the race. nullopt if no pair of times can be compared.
 std::optional<BestUntuned> best_untuned(const Decision& decision, const std::vector<Candidate>& untuned,
                                         const RaceTimes& race);
 

@@ -24,7 +24,7 @@ std::optional<SampleAnswer> Sampler::sample(std::span<const Turn> left, const Co
       piece_s += forecast_.turns_s(left.subspan(count, 1));
     const auto turns = left.first(count);
     SampleAnswer piece = attune::sample(executor_, {std::vector(turns.begin(), turns.end())}, tick_);
-    // Samples of the race are paired within their rounds, those of the finals and of an opening with each other, so a
+    // Samples of the race are paired within their rounds, samples of the finals and of an opening with each other. So a
     // new worker before the first of them loses nothing.
     const bool alone = contest.phase() == Phase::race || contest.pairing() != pairing_;
     const bool torn = epoch_ && piece.epoch != *epoch_ && !(alone && all.turns.empty());

@@ -15,8 +15,8 @@ namespace attune {
 /// are paired. Not thread-safe.
 class Sampler {
  public:
-  /// `present_epoch`: the executor's, as far as its answers told; other problems of the executor change it, too.
-  /// `tick`: see blocking_calls.h. The arguments outlive this.
+  /// `present_epoch`: the executor's epoch as of its last answer; its other problems change it, too. `tick`: see
+  /// blocking_calls.h. The arguments outlive this.
   Sampler(Executor& executor, uint32_t& present_epoch, const Tick& tick, CostForecast& forecast)
       : executor_(executor), present_epoch_(present_epoch), tick_(tick), forecast_(forecast) {}
 
@@ -29,7 +29,7 @@ class Sampler {
   /// void, too, if the result is interrupted or has failures.
   std::optional<SampleAnswer> sample(std::span<const Turn> schedule, const Contest& contest, const MaySpend& may_spend,
                                      const std::function<void()>& after_piece);
-  /// Verifies again what was sampled last, in the worker that sampled it. Nothing is proven if the result is
+  /// Verifies the candidates of the last samples again, in the same worker. Nothing is proven if the result is
   /// interrupted.
   SampleAnswer recheck(std::vector<Turn> turns);
   /// The contest has taken the samples of a schedule, or discards all that could be paired with the next.

@@ -65,7 +65,7 @@ void SearchThread::add(std::function<void()> call) {
   changed_.notify_all();
 }
 
-/// The thread. After an error the calls behind it are dropped, because the search has not done what came before them.
+/// Main loop of the thread. After an error it drops the queued calls, because they build on the one that failed.
 void SearchThread::run() {
   Lock lock(mutex_);
   while (true) {

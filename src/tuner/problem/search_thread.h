@@ -13,29 +13,29 @@
 
 namespace attune {
 
-/// The search of one problem on a thread of its own, so that a device need not wait while the search computes. What the
-/// search is asked and told is done in the order of the calls, so no answer depends on how fast it is. Used by one
-/// thread; until wait() returns, the caller uses no member of the search that begin(), ask() and tell() change.
+/// Runs the search of one problem on a thread of its own, so that a device need not wait while the search computes. The
+/// calls are done in order, so no answer depends on how fast the search is. Used by one thread. Until wait() returns,
+/// the caller uses no member of the search that begin(), ask() and tell() change.
 class SearchThread {
  public:
-  /// `search` outlives this. Not `beside`: there is no thread, and each call computes before it returns.
+  /// `search` outlives this. Without the flag there is no thread: each call computes before it returns.
   SearchThread(CandidateSearch& search, bool beside) : search_(search), beside_(beside) {}
-  /// Waits for what is being computed; what was not begun is left out.
+  /// Waits for the call that is being computed and drops the later ones.
   ~SearchThread();
   SearchThread(const SearchThread&) = delete;
   SearchThread& operator=(const SearchThread&) = delete;
 
   /// CandidateSearch::begin().
   void begin(PriorKnowledge known);
-  /// Asks for further candidates until `num_in_all` have been named since the beginning. What a search has none for now
-  /// is made up for by a later call.
+  /// Asks for further candidates until `num_in_all` have been named since the beginning. If the search has none for
+  /// now, a later call makes up for it.
   void ask(size_t num_in_all);
   /// CandidateSearch::tell().
   void tell(const Candidate& candidate, const Trial& trial);
-  /// Returns the candidates that were asked for and are known since the last call, in the order of asking. Like each of
-  /// the calls above, throws what the search has thrown.
+  /// Returns the candidates named since the last call, in the order of asking. Like the calls above, throws errors of
+  /// the search.
   std::vector<Candidate> take();
-  /// Waits until all of the above is done. Throws what the search has thrown.
+  /// Waits until all calls are done. Throws errors of the search.
   void wait();
 
  private:
@@ -45,7 +45,7 @@ class SearchThread {
 
   CandidateSearch& search_;
   const bool beside_;
-  size_t num_asked_ = 0;  ///< Used by the calls alone.
+  size_t num_asked_ = 0;  ///< Used only by the queued calls.
   Mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<std::function<void()>> calls_ ATTUNE_GUARDED_BY(mutex_);  ///< The first is being computed.

@@ -20,9 +20,9 @@ struct WorkItem {
   std::optional<Incumbent> incumbent;  ///< The published winner: a finalist, preferred when tied.
   bool has_row = false;                ///< True if a table has a usable row: nothing is measured unless `retune`.
   Goal goal = Goal::decision;
-  /// Ids of the solvers that take part, besides TunerOptions::libraries; empty: all.
+  /// Ids of the solvers that take part, if TunerOptions::libraries admits them, too; empty: all.
   std::vector<std::string> solvers;
-  /// If not empty, these alone are tried beside the untuned configs.
+  /// If not empty, only these and the default configs are tried.
   std::vector<Candidate> candidates;
   bool untuned_may_win = true;  ///< False: only one of `candidates` may win.
 };

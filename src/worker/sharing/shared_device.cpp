@@ -27,7 +27,7 @@ void SharedDevice::leave(Use use) {
     --num_preparing_;
 }
 
-/// Gives turns to those who asked first, as far as the device is free for them.
+/// Gives turns in the order of asking, as far as the device is free for them.
 void SharedDevice::call_next() {
   while (!queue_.empty() && is_free_for(*queue_.front()->asked_)) {
     DeviceUser& next = *queue_.front();

@@ -12,9 +12,9 @@ namespace attune {
 
 class DeviceUser;
 
-/// A device on which several executors of one run work: any number of them prepare candidates at a time, or one takes
-/// samples while no other does anything there. They get their turns in the order of asking, so that nobody waits for
-/// more than those before it. Thread-safe; made by std::make_shared, and lives as long as one of its users.
+/// A device that several executors of one run share. At a time, any number of them prepare candidates, or one takes
+/// samples while no other does anything there. They get their turns in the order of asking, so each waits only for the
+/// executors before it. Thread-safe; made by std::make_shared, and lives as long as one of its users.
 class SharedDevice {
  public:
   enum class Use : uint8_t {
@@ -38,8 +38,8 @@ class SharedDevice {
   bool is_sampling_ ATTUNE_GUARDED_BY(mutex_) = false;
 };
 
-/// One executor's part in a shared device: the turn of its request, and that of a worker which it starts beside. Used
-/// by one thread; ends its turns when it ends. A call takes a few microseconds.
+/// One executor's access to a shared device: the turn of its request, and the turn of a worker that it starts at the
+/// same time. Used by one thread; ends its turns when it ends. A call takes a few microseconds.
 class DeviceUser {
  public:
   /// Throws device when the process has too many open files.
@@ -50,13 +50,13 @@ class DeviceUser {
 
   /// For poll(): readable once a turn that was asked for has come.
   int descriptor() const noexcept { return called_.number(); }
-  /// Whether it is this user's turn, until release(); false: it waits, and is to ask again, for the same use, once the
+  /// Whether it is this user's turn, until release(). False: it waits, and must ask again, for the same use, once the
   /// descriptor is readable. Returns at once.
   bool acquire(SharedDevice::Use use);
   /// Ends the turn, or the wait for one. Does nothing without either.
   void release();
-  /// Whether a worker may start now, beside what the request does; then until worker_started(). Returns at once and
-  /// does not wait: false while somebody samples or waits to.
+  /// Whether a worker may start now, in parallel with the request; then until worker_started(). Returns at once: false
+  /// while an executor samples or waits to sample.
   bool may_start_worker();
   void worker_started();
 

@@ -43,7 +43,7 @@ class SharedExecutorsTest : public WorkerExecutorTest {
     ::kill(worker(), SIGCONT);
     return std::get<SampleAnswer>(finish().value());
   }
-  /// Waits for the answer; nothing if there is none in time.
+  /// Waits for the answer; nothing if it does not come in time.
   static std::optional<Answer> answer_within(WorkerExecutor& executor, Milliseconds time) {
     const auto end = std::chrono::steady_clock::now() + time;
     for (;;) {

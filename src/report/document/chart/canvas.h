@@ -41,9 +41,9 @@ class Canvas {
   /// Lines and numbers of a horizontal or vertical axis; the numbers stand at `text_at`.
   void vertical_lines(const Axis& axis, double top, double bottom, double text_at);
   void horizontal_lines(const Axis& axis, double left, double right);
-  /// Names beside patches of their colours, from `y` on in rows; returns the height.
+  /// Names next to patches of their colours, from `y` on in rows; returns the height.
   double legend(const std::vector<std::pair<std::string, std::string>>& names_and_tones, double y);
-  /// All around the points and lines of a chart: names above it, both axes with their titles.
+  /// The frame of a chart's points and lines: names above it, both axes with their titles.
   void frame(const Axis& x, const Axis& y, const ChartFrame& frame);
 
  private:

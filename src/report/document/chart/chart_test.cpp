@@ -25,7 +25,7 @@ std::string svg_of(const Chart& chart) {
   return page.take();
 }
 
-/// Compares with tests/data/charts; ATTUNE_WRITE_GOLDEN=1 writes what is there.
+/// Compares with tests/data/charts; ATTUNE_WRITE_GOLDEN=1 writes the actual charts.
 void expect_golden(const std::string& svg, const std::string& name) {
   const auto file = excerpt("charts/" + name + ".svg");
   if (std::getenv("ATTUNE_WRITE_GOLDEN") != nullptr) std::ofstream(file, std::ios::binary) << svg;
