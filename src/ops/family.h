@@ -79,12 +79,12 @@ struct LibraryPackage {
 
 /// An operator family: its tables, names and defaults, as data. Formats of the columns: docs/formats/tables.md.
 struct FamilySpec {
-  OpId number = OpId::first_registered;   ///< Permanent.
-  std::string_view op;                    ///< `gemm_a16w16`
-  std::string_view title;                 ///< One line for `attune list ops`.
-  std::string_view default_file;          ///< `bf16_tuned_gemm.csv`; the untuned one has `untuned` for `tuned`.
-  std::string_view stem;                  ///< The default file's name without tuned and gemm: `bf16`, `bf16 batched`.
-  std::string_view variable;              ///< `GEMM_BF16`: ATTUNE_CONFIG_GEMM_BF16 and AITER_CONFIG_GEMM_BF16.
+  OpId number = OpId::first_registered;  ///< Permanent.
+  std::string_view op;                   ///< `gemm_a16w16`
+  std::string_view title;                ///< One line for `attune list ops`.
+  std::string_view default_file;         ///< `bf16_tuned_gemm.csv`; the untuned one has `untuned` for `tuned`.
+  std::string_view stem;                 ///< The default file's name without tuned and gemm: `bf16`, `bf16 batched`.
+  std::string_view variable;             ///< `GEMM_BF16`: ATTUNE_CONFIG_GEMM_BF16 and AITER_CONFIG_GEMM_BF16.
   /// The attributes in the order of the tables' key columns, without gfx and cu_num, which every family has first.
   std::vector<AttributeSpec> key;
   /// Names of the attributes in the order of a problem's text; empty: that of `key`.

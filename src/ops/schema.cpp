@@ -2,8 +2,8 @@
 #include "ops/schema.h"
 
 #include <algorithm>
-#include <string>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 

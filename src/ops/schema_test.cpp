@@ -31,7 +31,8 @@ TEST(Schema, TheDeviceDecidesWhichTypeFp8Is) {
 }
 
 TEST(Schema, AnOpWithoutSuchATypeRefusesIt) {
-  const FamilySpec family = {.op = "any_op", .key = {{"dtype", "dtype", ColumnKind::dtype, "bf16", {}, true, false, {"bf16"}}}};
+  const FamilySpec family = {.op = "any_op",
+                             .key = {{"dtype", "dtype", ColumnKind::dtype, "bf16", {}, true, false, {"bf16"}}}};
   EXPECT_THROW(normalised(Problem::parse("any_op dtype=fp8"), family, {}), Error);
 }
 

@@ -154,8 +154,8 @@ class RowIndexBuilder {
     const CsvDocument& head = scan.head();
     keys_.clear();
     for (const AttributeSpec& key : codes_.family().key) {
-      keys_.push_back({key.default_value.empty() ? head.require_column(key.column) : head.find_column(key.column),
-                       &key});
+      keys_.push_back(
+          {key.default_value.empty() ? head.require_column(key.column) : head.find_column(key.column), &key});
     }
     gfx_ = head.find_column("gfx");
     units_ = head.find_column("cu_num");

@@ -44,8 +44,7 @@ bool in_range(const AttributeSpec& key, const std::string& value) {
 }
 
 /// Returns the value of a cell; nothing if it is not accepted.
-std::optional<std::string> accepted_value(const AttributeSpec& key, std::string_view cell,
-                                          Strictness strictness) {
+std::optional<std::string> accepted_value(const AttributeSpec& key, std::string_view cell, Strictness strictness) {
   auto value = attribute_value(cell, key);
   // Another device's row may have values that cannot be tuned on this machine: a dtype, or -1 for "any".
   if (strictness == Strictness::table) {
@@ -54,8 +53,8 @@ std::optional<std::string> accepted_value(const AttributeSpec& key, std::string_
   }
   // The device decides which format it is, in Op::normalise().
   if (!value && key.kind == ColumnKind::dtype && trim(cell) == kDeviceFp8) {
-    const bool takes_one = in_range(key, std::string(name(DType::e4m3fn))) ||
-                           in_range(key, std::string(name(DType::e4m3fnuz)));
+    const bool takes_one =
+        in_range(key, std::string(name(DType::e4m3fn))) || in_range(key, std::string(name(DType::e4m3fnuz)));
     return takes_one ? std::optional(std::string(kDeviceFp8)) : std::nullopt;
   }
   return value && in_range(key, *value) ? value : std::nullopt;
@@ -63,14 +62,13 @@ std::optional<std::string> accepted_value(const AttributeSpec& key, std::string_
 
 }  // namespace
 
-std::optional<std::string> key_cell_error(const AttributeSpec& key, std::string_view cell,
-                                          Strictness strictness) {
+std::optional<std::string> key_cell_error(const AttributeSpec& key, std::string_view cell, Strictness strictness) {
   if (cell.empty() && !key.default_value.empty()) return std::nullopt;
   if (accepted_value(key, cell, strictness)) return std::nullopt;
   // A table may have numbers beyond the family's range, but the range says more of a number that is refused.
   const bool is_any_number = strictness == Strictness::table && key.kind == ColumnKind::integer && !parse_double(cell);
-  return fmt::format("column '{}' expects {}, got '{}'", key.column,
-                     is_any_number ? "a whole number" : wanted(key), shown(cell));
+  return fmt::format("column '{}' expects {}, got '{}'", key.column, is_any_number ? "a whole number" : wanted(key),
+                     shown(cell));
 }
 
 std::optional<std::string> attribute_value(std::string_view cell, ColumnKind kind) {
@@ -145,8 +143,7 @@ std::string KeyCells::value(size_t row, size_t index) const {
   const std::string_view cell = columns_[index] ? document_.cell(row, *columns_[index]) : std::string_view();
   if (cell.empty() && !key.default_value.empty()) return {};
   if (auto value = accepted_value(key, cell, strictness_)) return *std::move(value);
-  fail(ErrorCode::invalid_input, "{}: {}", document_.where(row),
-       key_cell_error(key, cell, strictness_).value());
+  fail(ErrorCode::invalid_input, "{}: {}", document_.where(row), key_cell_error(key, cell, strictness_).value());
 }
 
 Problem KeyCells::problem(size_t row) const {

@@ -37,8 +37,7 @@ class KeyCells {
 
 /// Returns why a cell of a key column is not accepted, such as `column 'N' expects a whole number, got 'seven'`;
 /// nothing if it is.
-std::optional<std::string> key_cell_error(const AttributeSpec& key, std::string_view cell,
-                                          Strictness strictness);
+std::optional<std::string> key_cell_error(const AttributeSpec& key, std::string_view cell, Strictness strictness);
 
 /// Converts a cell to an attribute's value: `torch.bfloat16` → `bf16`, `False` → `0`, `128.0` → `128`. nullopt if it is
 /// not valid, and for a choice, whose names only the column knows.

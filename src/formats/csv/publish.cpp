@@ -18,7 +18,9 @@
 namespace attune {
 namespace {
 
-bool at_default(const Problem& problem, const AttributeSpec& key) { return key_value(problem, key) == key.default_value; }
+bool at_default(const Problem& problem, const AttributeSpec& key) {
+  return key_value(problem, key) == key.default_value;
+}
 
 bool is_column_of(const FamilySpec& family, std::string_view column) {
   const auto is = [&](std::string_view name) { return equal_ignoring_case(name, column); };

@@ -35,8 +35,7 @@ void note_surplus(const CsvDocument& document, const FamilySpec& family, std::ve
 void note_defaults(const KeyCells& cells, const CsvDocument& document, const FamilySpec& family,
                    const std::vector<std::pair<std::string, std::string>>& set, std::vector<std::string>& notices) {
   for (const AttributeSpec& key : family.key) {
-    const bool is_set =
-        std::any_of(set.begin(), set.end(), [&](const auto& one) { return one.first == key.name; });
+    const bool is_set = std::any_of(set.begin(), set.end(), [&](const auto& one) { return one.first == key.name; });
     if (key.kind != ColumnKind::dtype || !key.follows.empty() || key.default_value.empty() || is_set ||
         cells.has(key.name))
       continue;

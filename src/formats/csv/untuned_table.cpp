@@ -50,8 +50,9 @@ void check_untuned_output(const std::filesystem::path& path, const FamilySpec& f
   if (!std::filesystem::is_regular_file(path, missing) || std::filesystem::file_size(path, missing) == 0) return;
   const CsvDocument old = CsvDocument::read(path);
   const auto is_key = [&](const std::string& column) {
-    return column.empty() || std::any_of(family.key.begin(), family.key.end(),
-                                         [&](const AttributeSpec& key) { return equal_ignoring_case(key.column, column); });
+    return column.empty() || std::any_of(family.key.begin(), family.key.end(), [&](const AttributeSpec& key) {
+             return equal_ignoring_case(key.column, column);
+           });
   };
   if (std::all_of(old.columns().begin(), old.columns().end(), is_key)) return;
   fail(ErrorCode::invalid_input, "the file exists and is not a list of shapes of {}, name another: '{}'", family.op,

@@ -176,8 +176,8 @@ void fast_gemm(const GemmShape& shape, const HostTensors& tensors, const Referen
     for (int64_t i = 0; i < rows.size(); i += kDotRows) {
       for (int64_t j = 0; j < last - first; j += kDotRows) {
         double sums[kDotRows * kDotRows];
-        dot_block(left.values.data() + i * left.stride, right.values.data() + j * right.stride, left.stride, left.stride,
-                  sums);
+        dot_block(left.values.data() + i * left.stride, right.values.data() + j * right.stride, left.stride,
+                  left.stride, sums);
         for (int64_t y = i; y < std::min(i + kDotRows, rows.size()); ++y) {
           for (int64_t x = j; x < std::min(j + kDotRows, last - first); ++x) {
             const double scale = left.norms[static_cast<size_t>(y)] * right.norms[static_cast<size_t>(x)] / root_k;
