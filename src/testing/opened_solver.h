@@ -28,7 +28,9 @@ namespace attune {
 /// these folders, which reach modules only this way.
 class OpenedSolver {
  public:
-  explicit OpenedSolver(std::string_view id, std::string_view device = "cpu:0") : device_(open_device(device)) {
+  explicit OpenedSolver(std::string_view id, std::string_view device = "cpu:0")
+      : OpenedSolver(id, open_device(device)) {}
+  OpenedSolver(std::string_view id, std::unique_ptr<Device> device) : device_(std::move(device)) {
     for (const SolverEntry& entry : registry().entries()) {
       if (entry.id != id) continue;
       if (entry.solver) backend_ = entry.solver->open(*device_);
