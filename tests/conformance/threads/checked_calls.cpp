@@ -35,6 +35,7 @@ constexpr const char* kProblems[] = {
     "gemm_a16w16 m=128 n=192 k=96 dtype=fp32 trans_b=0",  // OpenBLAS computes up to 10^6 products on one thread.
     "gemm_a16w16 m=4 n=96 k=64 dtype=fp32 bpreshuffle=1",
     "gemm_a16w16 m=64 n=96 k=128 dtype=bf16 bpreshuffle=1",
+    "gemm_a8w8 m=33 n=192 k=130 bias=1",
 };
 
 /// The host with kTeam cores, whatever it has.
@@ -170,9 +171,9 @@ Problem normalised(const std::string& text, const DeviceInfo& device) {
   return op_of(Problem::parse(text)).normalise(Problem::parse(text), device);
 }
 
-/// A row of a table for a problem, served by a solver's default; empty where it supports none.
+/// A row of gemm_a16w16's table for a problem, served by a solver's default; empty where it supports none.
 std::string row_of(const Solver& solver, Device& device, const Problem& problem) {
-  if (!solver.supports(problem, device.info()).yes) return {};
+  if (problem.op() != "gemm_a16w16" || !solver.supports(problem, device.info()).yes) return {};
   const auto backend = solver.open(device);
   const Versions versions = backend->versions();
   const auto own = versions.find(std::string(solver.id()));
