@@ -205,16 +205,17 @@ TEST_P(SolverConformance, RefusesAConfigThatIsNotInItsSpaceAndGoesOn) {
 
 /// Returns the file that contains a solver's entry points.
 std::string library_of_solver(const std::string& id) {
-  static const std::map<std::string, std::string> others = {{"onednn.gemm", "libdnnl.so."},
-                                                            {"onednn3.gemm", "libdnnl.so.3"},
-                                                            {"mkl.gemm", "libmkl_intel_lp64.so"},
-                                                            {"torch.gemm", "attune_torch.so"},
-                                                            {"cublas.gemm", "libcublas.so"},
-                                                            {"cublaslt.gemm", "libcublasLt.so"},
+  static const std::map<std::string, std::string> others = {{"onednn", "libdnnl.so."},
+                                                            {"onednn3", "libdnnl.so.3"},
+                                                            {"mkl", "libmkl_intel_lp64.so"},
+                                                            {"torch", "attune_torch.so"},
+                                                            {"cublas", "libcublas.so"},
+                                                            {"cublaslt", "libcublasLt.so"},
                                                             // A static library: it is linked into its module.
-                                                            {"libxsmm.gemm", "attune_solver_libxsmm.so"}};
-  const auto found = others.find(id);
-  return found == others.end() ? "lib" + id.substr(0, id.find('.')) : found->second;
+                                                            {"libxsmm", "attune_solver_libxsmm.so"}};
+  const std::string folder = id.substr(0, id.find('.'));
+  const auto found = others.find(folder);
+  return found == others.end() ? "lib" + folder : found->second;
 }
 
 TEST_P(SolverConformance, CallsItsOwnLibrary) {

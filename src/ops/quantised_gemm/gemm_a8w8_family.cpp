@@ -67,6 +67,7 @@ const FamilySpec& gemm_a8w8_family() {
       .results = {"kernelId", "splitK", "us", "kernelName", "tflops", "bw", "errRatio"},
       .baselines = {"onednn.gemm_a8w8", "fake.gemm_a8w8"},
       .fallback = "portable.gemm_a8w8",
+      .packages = {{"onednn.gemm_a8w8", "cpu", "int8", "libdnnl-dev"}},
       .rows = "m",
       .columns = "n",
       .pads_rows = true,

@@ -8,10 +8,11 @@
 
 namespace attune {
 
-/// Names of the solver that a module makes of oneDNN; each module defines its own (onednn.cpp, onednn3.cpp).
+/// Names of the solvers that a module makes of oneDNN; each module defines its own (onednn.cpp, onednn3.cpp).
 struct OnednnLibrary {
   std::string_view name;  ///< `onednn3`: prefix of the keys of its versions and layouts.
   std::string_view id, title;
+  std::string_view quantised_id, quantised_title;
 };
 const OnednnLibrary& onednn_library();
 

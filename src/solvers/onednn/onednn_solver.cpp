@@ -3,20 +3,19 @@
 // from libgomp, whose team size is fixed when the primitive is created and used again when it runs. Compiled once for
 // each version of the library (onednn_library.h).
 #include <algorithm>
-#include <oneapi/dnnl/dnnl.hpp>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 
 #include "base/error.h"
 #include "core/candidate.h"
 #include "ops/gemm/gemm_op.h"
 #include "solver/host_gemm.h"
-#include "solver/module.h"
 #include "solver/module/openmp_team.h"
 #include "solver/own_library.h"
 #include "solver/thread_counts.h"
+#include "solvers/onednn/onednn_functions.h"
 #include "solvers/onednn/onednn_library.h"
+#include "solvers/onednn/onednn_solvers.h"
 
 namespace attune {
 namespace {
@@ -36,42 +35,10 @@ memory::data_type data_type_of(DType dtype) {
   }
 }
 
-/// Calls oneDNN and converts its exception into Error.
-template <typename Call>
-auto guarded(ErrorCode code, Call call) {
-  try {
-    return call();
-  } catch (const dnnl::error& error) {
-    fail(code, "oneDNN reported an error: {} (status {})", error.what(), static_cast<int>(error.status));
-  }
-}
-
-dnnl::algorithm algorithm_of(Activation act) {
-  switch (act) {
-    case Activation::relu:
-      return dnnl::algorithm::eltwise_relu;
-    case Activation::gelu:
-      return dnnl::algorithm::eltwise_gelu_erf;
-    case Activation::gelu_tanh:
-      return dnnl::algorithm::eltwise_gelu_tanh;
-    case Activation::silu:
-      return dnnl::algorithm::eltwise_swish;
-    case Activation::none:
-      break;
-  }
-  fail(ErrorCode::unavailable, "oneDNN has no such activation: {}", static_cast<int>(act));
-}
-
-struct Description {
-  memory::desc a, b, bias, c;
-  bool has_bias;
-  Activation act;
-};
-
 /// plain: the weights are in row order; any: oneDNN chooses their order.
 enum class WeightOrder : uint8_t { plain, any };
 
-Description describe(const GemmShape& shape, WeightOrder order) {
+MatmulDescription describe(const GemmShape& shape, WeightOrder order) {
   using tag = memory::format_tag;
   const auto in = data_type_of(shape.in), out = data_type_of(shape.out);
   const tag weights = order == WeightOrder::any ? tag::any : shape.b_is_kn ? tag::ab : tag::ba;
@@ -121,81 +88,6 @@ std::optional<std::string> weights_layout_of(const dnnl::matmul::primitive_desc&
                      *format);
 }
 
-/// Appends an activation, which follows the bias and is computed in fp32. Version 2 has a factor more. For swish the
-/// first parameter is the factor of x inside; relu's is the slope below zero.
-template <typename PostOps>
-void append_activation(PostOps& operations, Activation act) {
-  const float parameter = act == Activation::silu ? 1.0f : 0.0f;
-  if constexpr (requires { operations.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, 0.0f, 0.0f); })
-    operations.append_eltwise(1.0f, algorithm_of(act), parameter, 0.0f);
-  else
-    operations.append_eltwise(algorithm_of(act), parameter, 0.0f);
-}
-
-/// The scratchpad is the user's, so that a call allocates nothing.
-dnnl::primitive_attr attributes_of(const Description& d) {
-  dnnl::primitive_attr attributes;
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  if (d.act == Activation::none) return attributes;
-  dnnl::post_ops operations;
-  append_activation(operations, d.act);
-  attributes.set_post_ops(operations);
-  return attributes;
-}
-
-/// Passes the first offered implementation to `use`. Version 2 makes it from a description of the operation, and its
-/// iterator keeps a pointer to that: the description must live as long as next_impl() is called. Version 3 makes it
-/// directly.
-template <typename Matmul = dnnl::matmul, typename Use>
-void with_first_matmul(const Description& d, const dnnl::engine& engine, Use use) {
-  const auto attributes = attributes_of(d);
-  using Implementation = typename Matmul::primitive_desc;
-  if constexpr (requires { typename Matmul::desc; }) {
-    using Operation = typename Matmul::desc;
-    const Operation operation = d.has_bias ? Operation(d.a, d.b, d.bias, d.c) : Operation(d.a, d.b, d.c);
-    use(Implementation(operation, attributes, engine));
-  } else if (d.has_bias) {
-    use(Implementation(engine, d.a, d.b, d.bias, d.c, attributes));
-  } else {
-    use(Implementation(engine, d.a, d.b, d.c, attributes));
-  }
-}
-
-/// A primitive with its arguments, which are made once: run() allocates nothing.
-class PreparedMatmul {
- public:
-  PreparedMatmul(const dnnl::matmul::primitive_desc& chosen, const dnnl::engine& engine, bool has_bias)
-      : workspace_bytes_(chosen.scratchpad_desc().get_size()),
-        host_bytes_(onednn_primitive_bytes(chosen.impl_info_str())),
-        matmul_(chosen) {
-    const auto add = [&](int argument, const memory::desc& desc) {
-      arguments_.emplace(argument, memory(desc, engine, DNNL_MEMORY_NONE));
-    };
-    add(DNNL_ARG_SRC, chosen.src_desc());
-    add(DNNL_ARG_WEIGHTS, chosen.weights_desc());
-    add(DNNL_ARG_DST, chosen.dst_desc());
-    add(DNNL_ARG_SCRATCHPAD, chosen.scratchpad_desc());
-    if (has_bias) add(DNNL_ARG_BIAS, chosen.bias_desc());
-  }
-  uint64_t workspace_bytes() const { return workspace_bytes_; }
-  uint64_t host_bytes() const { return host_bytes_; }
-
-  void execute(dnnl::stream& stream, const Launch& launch, const GemmOperands& where, bool has_bias) const {
-    arguments_.at(DNNL_ARG_SRC).set_data_handle(launch.operands[where.a]);
-    arguments_.at(DNNL_ARG_WEIGHTS).set_data_handle(launch.operands[where.b]);
-    arguments_.at(DNNL_ARG_DST).set_data_handle(launch.operands[where.c]);
-    arguments_.at(DNNL_ARG_SCRATCHPAD).set_data_handle(launch.workspace);
-    if (has_bias) arguments_.at(DNNL_ARG_BIAS).set_data_handle(launch.operands[where.bias]);
-    matmul_.execute(stream, arguments_);
-    stream.wait();
-  }
-
- private:
-  uint64_t workspace_bytes_, host_bytes_;
-  dnnl::matmul matmul_;
-  mutable std::unordered_map<int, memory> arguments_;
-};
-
 class OnednnPlan final : public Plan {
  public:
   /// `alone`: for one thread, used where the team of `threads` cannot be had; nothing if `threads` is 1.
@@ -216,7 +108,10 @@ class OnednnPlan final : public Plan {
   void run(const Launch& launch) const override {
     const OpenmpTeam team(threads_);
     const PreparedMatmul& used = team.size() == threads_ ? chosen_ : *alone_;
-    guarded(ErrorCode::device, [&] { used.execute(stream_, launch, where_, has_bias_); });
+    const MatmulOperands operands{launch.operands[where_.a], launch.operands[where_.b],
+                                  has_bias_ ? launch.operands[where_.bias] : nullptr, launch.operands[where_.c],
+                                  launch.workspace};
+    guarded(ErrorCode::device, [&] { used.execute(stream_, operands); });
   }
 
  private:
@@ -235,13 +130,7 @@ class OnednnBackend final : public Backend, public OpaqueLayouts {
     require_library(reinterpret_cast<const void*>(&dnnl_primitive_execute), "dnnl_primitive_execute", onednn_file());
   }
 
-  Versions versions() const override {
-    const auto* version = dnnl::version();
-    // ONEDNN_MAX_CPU_ISA limits the instructions: the setting is part of the library's identity.
-    const std::string name(onednn_library().name);
-    return {{name + ".gemm", fmt::format("1+{}.{}.{}", version->major, version->minor, version->patch)},
-            {name + ".isa", fmt::format("{:#x}", static_cast<int>(dnnl::get_effective_cpu_isa()))}};
-  }
+  Versions versions() const override { return onednn_versions(onednn_library().id, OnednnSolver().version()); }
 
   SearchSpace space(const Problem& problem) override {
     if (GemmShape::of(problem).packed) return packed_space(problem);
@@ -277,9 +166,13 @@ class OnednnBackend final : public Backend, public OpaqueLayouts {
     const std::string& wanted = config.text("impl");
     const std::string layout = shape.packed ? config.text(kLayoutParameter) : kPlainLayout;
     const auto order = layout == kPlainLayout ? WeightOrder::plain : WeightOrder::any;
-    const auto found = first_that(describe(shape, order), threads, [&](const std::string& name, const auto& offered) {
+    const auto fits = [&](const std::string& name, const auto& offered) {
       return name == wanted && (order == WeightOrder::plain || weights_layout_of(offered) == layout);
-    });
+    };
+    const auto found = [&] {
+      const OpenmpThreads guard(threads);
+      return first_implementation(describe(shape, order), engine_, fits);
+    }();
     if (!found)
       fail(ErrorCode::unavailable, "oneDNN does not offer the implementation with this number of threads: '{}'",
            wanted);
@@ -324,8 +217,6 @@ class OnednnBackend final : public Backend, public OpaqueLayouts {
   }
 
  private:
-  static bool is_reference(std::string_view name) { return name.starts_with("ref"); }
-
   /// An implementation and the layout of its weights.
   struct Offer {
     Config config;
@@ -346,7 +237,7 @@ class OnednnBackend final : public Backend, public OpaqueLayouts {
       }
       return true;
     };
-    for_each(describe(GemmShape::of(problem), order), note);
+    for_each_implementation(describe(GemmShape::of(problem), order), engine_, note);
     return offered;
   }
 
@@ -381,10 +272,11 @@ class OnednnBackend final : public Backend, public OpaqueLayouts {
   std::vector<std::string> names(const Problem& problem) {
     std::vector<std::string> offered;
     const OpenmpThreads guard(static_cast<int>(device_.num_units));
-    for_each(describe(GemmShape::of(problem), WeightOrder::plain), [&](const std::string& name, const auto&) {
+    const auto note = [&](const std::string& name, const auto&) {
       offered.push_back(name);
       return true;
-    });
+    };
+    for_each_implementation(describe(GemmShape::of(problem), WeightOrder::plain), engine_, note);
     return offered;
   }
 
@@ -394,49 +286,16 @@ class OnednnBackend final : public Backend, public OpaqueLayouts {
     return found == offered.end() ? offered.front() : *found;
   }
 
-  /// The first implementation that fits; nothing if none does.
-  template <typename Fits>
-  std::optional<dnnl::matmul::primitive_desc> first_that(const Description& description, int threads, Fits fits) const {
-    std::optional<dnnl::matmul::primitive_desc> found;
-    const OpenmpThreads guard(threads);
-    for_each(description, [&](const std::string& name, const dnnl::matmul::primitive_desc& offered) {
-      if (fits(name, offered)) found = offered;
-      return !found.has_value();
-    });
-    return found;
-  }
-
-  /// An implementation for one thread that reads the same operands: of the same name, else oneDNN's own choice.
+  /// An implementation for one thread that reads the same operands.
   dnnl::matmul::primitive_desc alone_for(const GemmShape& shape, const dnnl::matmul::primitive_desc& chosen) const {
-    Description description = describe(shape, WeightOrder::plain);
-    description.b = chosen.weights_desc();
-    const std::string wanted = chosen.impl_info_str();
-    auto found = first_that(description, 1, [&](const auto& name, const auto&) { return name == wanted; });
-    if (!found) found = first_that(description, 1, [](const auto& name, const auto&) { return !is_reference(name); });
-    if (!found) found = first_that(description, 1, [](const auto&, const auto&) { return true; });
-    if (!found) fail(ErrorCode::unavailable, "oneDNN has no implementation for one thread beside '{}'", wanted);
-    return *std::move(found);
+    const OpenmpThreads guard(1);
+    return implementation_like(chosen, describe(shape, WeightOrder::plain), engine_);
   }
 
   /// Generates an implementation's code, for as many threads as it was described for.
   PreparedMatmul prepared(const dnnl::matmul::primitive_desc& chosen, const GemmShape& shape, int threads) const {
     const OpenmpThreads guard(threads);
     return guarded(ErrorCode::unavailable, [&] { return PreparedMatmul(chosen, engine_, shape.bias); });
-  }
-
-  /// Visits the implementations in oneDNN's order of preference; repeated names are visited once.
-  template <typename Visit>
-  void for_each(const Description& description, Visit visit) const {
-    const auto visit_all = [&](dnnl::matmul::primitive_desc implementation) {
-      std::vector<std::string> seen;
-      do {
-        std::string name = implementation.impl_info_str();
-        if (std::find(seen.begin(), seen.end(), name) != seen.end()) continue;
-        seen.push_back(name);
-        if (!visit(name, implementation)) return;
-      } while (implementation.next_impl());
-    };
-    guarded(ErrorCode::unavailable, [&] { with_first_matmul(description, engine_, visit_all); });
   }
 
   DeviceInfo device_;
@@ -448,38 +307,32 @@ class OnednnBackend final : public Backend, public OpaqueLayouts {
 /// (docs/performance/one_thread.md).
 constexpr double kOneThreadFlops = 2 * 9'216;
 
-class OnednnSolver final : public Solver {
- public:
-  std::string_view id() const override { return onednn_library().id; }
-  std::string_view version() const override { return "1"; }
-  std::string_view title() const override { return onednn_library().title; }
-  std::string_view thread_pool() const override { return "libgomp"; }
-  Support supports(const Problem& problem, const DeviceInfo& device) const override {
-    if (const Support support = supports_host_gemm(problem, device, WeightForms::plain_or_packed, {.act = true});
-        !support.yes)
-      return support;
-    const auto shape = GemmShape::of(problem);
-    if (const Support support = onednn_supports_activation(shape.epilogue.act); !support.yes) return support;
-    if (shape.in == DType::fp16 || shape.out == DType::fp16) {
-      if (const Support support = onednn_supports_fp16(shape); !support.yes) return support;
-    }
-    // Without AVX-512 not even oneDNN's reference computes bf16 (version 3's does with AVX2-VNNI-2, which Attune does
-    // not check).
-    const bool has_bf16 = shape.in == DType::bf16 || shape.out == DType::bf16;
-    const InstructionSets sets = device.instruction_sets();
-    if (has_bf16 && sets.level() > 0 && !sets.has(InstructionSet::avx512))
-      return Support::no("supports bf16 with AVX-512 only");
-    if (shape.in == DType::fp32 && shape.out != DType::fp32)
-      return Support::no("supports fp32 inputs with fp32 results only");
-    return {};
-  }
-  double one_thread_flops() const override { return kOneThreadFlops; }
-  std::unique_ptr<Backend> open(Device& device) const override {
-    return std::make_unique<OnednnBackend>(device.info());
-  }
-};
-
 }  // namespace
-}  // namespace attune
 
-ATTUNE_SOLVER_MODULE(attune::OnednnSolver)
+Support OnednnSolver::supports(const Problem& problem, const DeviceInfo& device) const {
+  if (const Support support = supports_host_gemm(problem, device, WeightForms::plain_or_packed, {.act = true});
+      !support.yes)
+    return support;
+  const auto shape = GemmShape::of(problem);
+  if (const Support support = onednn_supports_activation(shape.epilogue.act); !support.yes) return support;
+  if (shape.in == DType::fp16 || shape.out == DType::fp16) {
+    if (const Support support = onednn_supports_fp16(shape); !support.yes) return support;
+  }
+  // Without AVX-512 not even oneDNN's reference computes bf16 (version 3's does with AVX2-VNNI-2, which Attune does
+  // not check).
+  const bool has_bf16 = shape.in == DType::bf16 || shape.out == DType::bf16;
+  const InstructionSets sets = device.instruction_sets();
+  if (has_bf16 && sets.level() > 0 && !sets.has(InstructionSet::avx512))
+    return Support::no("supports bf16 with AVX-512 only");
+  if (shape.in == DType::fp32 && shape.out != DType::fp32)
+    return Support::no("supports fp32 inputs with fp32 results only");
+  return {};
+}
+
+double OnednnSolver::one_thread_flops() const { return kOneThreadFlops; }
+
+std::unique_ptr<Backend> OnednnSolver::open(Device& device) const {
+  return std::make_unique<OnednnBackend>(device.info());
+}
+
+}  // namespace attune

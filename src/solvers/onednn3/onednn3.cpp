@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: MIT
+#include "solver/module.h"
 #include "solvers/onednn/onednn_library.h"
+#include "solvers/onednn/onednn_solvers.h"
 
 namespace attune {
 
 const OnednnLibrary& onednn_library() {
-  static constexpr OnednnLibrary library{"onednn3", "onednn3.gemm", "oneDNN 3 matmul, every implementation it offers"};
+  static constexpr OnednnLibrary library{"onednn3", "onednn3.gemm", "oneDNN 3 matmul, every implementation it offers",
+                                         "onednn3.gemm_a8w8",
+                                         "oneDNN 3 matmul of int8 or converted to bf16, scaled by Attune"};
   return library;
 }
 
 }  // namespace attune
+
+ATTUNE_SOLVER_MODULE(attune::OnednnSolver, attune::OnednnQuantisedSolver)

@@ -36,7 +36,7 @@ constexpr const char* kProblems[] = {
     "gemm_a16w16 m=4 n=96 k=64 dtype=fp32 bpreshuffle=1",
     "gemm_a16w16 m=64 n=96 k=128 dtype=bf16 bpreshuffle=1",
     "gemm_a8w8 m=4 n=96 k=64",
-    "gemm_a8w8 m=33 n=48 k=130 bias=1 outdtype=fp16",
+    "gemm_a8w8 m=33 n=192 k=130 bias=1 outdtype=fp16",
 };
 
 /// The host with kTeam cores, whatever it has.

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <span>
+#include <string>
+
+#include "testing/opened_solver.h"
+
+namespace attune {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kSmallInt8 = "gemm_a8w8 m=8 n=16 k=32";
+
+/// Tests of both versions of the library.
+class OnednnQuantised : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (!onednn_.unavailable().empty()) GTEST_SKIP() << onednn_.unavailable();
+    const Support support = onednn_.solver().supports(onednn_.problem(kSmallInt8), onednn_.device().info());
+    if (!support.yes) GTEST_SKIP() << "this CPU has no product of int8: " << support.reason;
+  }
+  /// Why the solver does not compute a problem on a host of this architecture; empty: it does.
+  std::string refusal_on(const char* gfx, const std::string& problem) {
+    DeviceInfo device = onednn_.device().info();
+    device.gfx = gfx;
+    return onednn_.solver().supports(onednn_.problem(problem), device).reason;
+  }
+  std::set<std::string> ways(const std::string& problem) {
+    std::set<std::string> all;
+    for (const Config& config : onednn_.configs(problem)) all.insert(config.text("way"));
+    return all;
+  }
+  /// Whether this processor has VNNI, by which a space has both ways.
+  bool has_vnni() {
+    const InstructionSets sets = onednn_.device().info().instruction_sets();
+    return sets.has(InstructionSet::avx512_vnni) || sets.has(InstructionSet::avx_vnni);
+  }
+  OpenedSolver onednn_{GetParam()};
+};
+INSTANTIATE_TEST_SUITE_P(Versions, OnednnQuantised, testing::Values("onednn.gemm_a8w8", "onednn3.gemm_a8w8"),
+                         [](const auto& instance) {
+                           return std::string(instance.param).substr(0, std::string(instance.param).find('.'));
+                         });
+
+TEST_P(OnednnQuantised, ComputesEveryRemainderTypeScaleAndBiasInEveryConfig) {
+  for (const char* shape : {"m=1 n=1 k=1", "m=1 n=7 k=3", "m=3 n=15 k=31", "m=5 n=17 k=65", "m=9 n=257 k=30",
+                            "m=17 n=513 k=16", "m=33 n=8 k=100"}) {
+    for (const char* rest : {"", "scale=tensor outdtype=fp16", "bias=1 outdtype=fp16", "bias=1 scale=tensor"}) {
+      const std::string problem = fmt::format("gemm_a8w8 {} {}", shape, rest);
+      for (const Config& config : onednn_.configs(problem)) ASSERT_EQ(onednn_.wrong(problem, config.key()), "");
+    }
+  }
+}
+
+TEST_P(OnednnQuantised, SharesLargeOutputsAmongItsThreads) {
+  for (const char* rest : {"bias=1", "outdtype=fp16 scale=tensor"}) {
+    const std::string problem = fmt::format("gemm_a8w8 m=19 n=1031 k=64 {}", rest);
+    for (const Config& config : onednn_.configs(problem)) ASSERT_EQ(onednn_.wrong(problem, config.key()), "");
+  }
+}
+
+TEST_P(OnednnQuantised, OffersBothWaysButNeverTheReference) {
+  for (const Config& config : onednn_.configs(kSmallInt8))
+    EXPECT_THAT(config.text("impl"), testing::Not(testing::StartsWith("ref"))) << config.key();
+  if (has_vnni()) {
+    EXPECT_THAT(ways(kSmallInt8), testing::Contains("int8"));
+  }
+  if (onednn_.device().info().instruction_sets().has(InstructionSet::avx512)) {
+    EXPECT_THAT(ways(kSmallInt8), testing::Contains("dequantise"));
+  }
+}
+
+TEST_P(OnednnQuantised, IsUntunedOnAllCoresAsInt8WhereThereIsVnni) {
+  const Config untuned = onednn_.backend().untuned(onednn_.problem(kSmallInt8));
+  EXPECT_EQ(untuned.text("way"), has_vnni() ? "int8" : "dequantise");
+  EXPECT_EQ(untuned.integer("threads"), onednn_.device().info().num_units);
+  EXPECT_EQ(untuned.text("impl"), onednn_.configs(kSmallInt8).front().text("impl"));
+}
+
+TEST_P(OnednnQuantised, RefusesByName) {
+  const std::string here = onednn_.backend().untuned(onednn_.problem(kSmallInt8)).text("impl");
+  EXPECT_THAT(onednn_.refusal(kSmallInt8, "way=fp8;impl=" + here + ";threads=1"), HasSubstr("'fp8'"));
+  for (const std::string& way : ways(kSmallInt8)) {
+    EXPECT_THAT(onednn_.refusal(kSmallInt8, "way=" + way + ";impl=none;threads=1"), HasSubstr("'none'"));
+    EXPECT_THAT(onednn_.refusal(kSmallInt8, "way=" + way + ";impl=ref_int8:any;threads=1"),
+                HasSubstr("'ref_int8:any'"));
+  }
+  EXPECT_THAT(onednn_.refusal(kSmallInt8, "way=int8;impl=" + here + ";threads=100003"), HasSubstr("100003"));
+}
+
+TEST_P(OnednnQuantised, NeedsVnniForInt8AndAvx512ForBf16) {
+  EXPECT_THAT(refusal_on("x86-64-v3", kSmallInt8),
+              testing::AllOf(HasSubstr("way=int8 needs VNNI"), HasSubstr("way=dequantise needs AVX-512")));
+  EXPECT_EQ(refusal_on("x86-64-v3+vnni", kSmallInt8), "");
+  EXPECT_EQ(refusal_on("x86-64-v4", kSmallInt8), "");
+  EXPECT_EQ(refusal_on("x86-64-v4+vnni", kSmallInt8), "");
+  EXPECT_THAT(refusal_on("x86-64-v4+vnni", "gemm_a16w16 m=8 n=16 k=32 dtype=bf16"), HasSubstr("gemm_a8w8 only"));
+}
+
+TEST_P(OnednnQuantised, SumsAsManyProductsAsAnInt32HoldsAndLongerOnesInFp32) {
+  const std::string longest = "gemm_a8w8 m=2 n=5 k=131071", longer = "gemm_a8w8 m=2 n=5 k=131072";
+  for (const Config& config : onednn_.configs(longest)) EXPECT_EQ(onednn_.wrong(longest, config.key()), "");
+  EXPECT_THAT(refusal_on("x86-64-v3+vnni", longer), HasSubstr("at most 131071 products, k is 131072"));
+  if (!ways(kSmallInt8).contains("dequantise")) return;
+  EXPECT_EQ(ways(longer), std::set<std::string>{"dequantise"});
+  EXPECT_EQ(onednn_.backend().untuned(onednn_.problem(longer)).text("way"), "dequantise");
+  for (const Config& config : onednn_.configs(longer)) EXPECT_EQ(onednn_.wrong(longer, config.key()), "");
+  const std::string here = onednn_.backend().untuned(onednn_.problem(kSmallInt8)).text("impl");
+  if (has_vnni()) {
+    EXPECT_THAT(onednn_.refusal(longer, "way=int8;impl=" + here + ";threads=1"), HasSubstr("at most 131071 products"));
+  }
+}
+
+/// The elements of an operand.
+template <typename T>
+std::span<T> elements(std::span<std::byte> bytes) {
+  return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
+}
+
+TEST_P(OnednnQuantised, SumsOfTheLargestElementsNeitherSaturateNorWrap) {
+  const std::string problem = "gemm_a8w8 m=3 n=20 k=131071 outdtype=bf16";
+  const auto fill = [](const HostTensors& in) {
+    std::ranges::fill(elements<int8_t>(in.operands[0]), int8_t{-128});
+    std::ranges::fill(elements<int8_t>(in.operands[1]), int8_t{-128});
+    std::ranges::fill(elements<float>(in.operands[2]), 1.0f);
+    std::ranges::fill(elements<float>(in.operands[3]), 1.0f);
+  };
+  for (const Config& config : onednn_.configs(problem)) {
+    for (const float one : onednn_.computed(problem, config.key(), fill))
+      ASSERT_EQ(one, 2147483648.0f) << config.key();  // 131,071 · 2^14, rounded to bf16.
+  }
+}
+
+TEST_P(OnednnQuantised, FiniteSumsBeyondFp16AreInfiniteAndScalesThatAreNotStayInTheirRow) {
+  const std::string problem = "gemm_a8w8 m=2 n=11 k=64 outdtype=fp16 bias=1";
+  const auto fill = [](const HostTensors& in) {
+    std::ranges::fill(elements<int8_t>(in.operands[0]), int8_t{100});
+    std::ranges::fill(elements<int8_t>(in.operands[1]), int8_t{100});
+    std::ranges::fill(elements<float>(in.operands[2]), 1.0f);
+    std::ranges::fill(elements<float>(in.operands[3]), 1.0f);
+    std::ranges::fill(elements<uint16_t>(in.operands[4]), uint16_t{0});
+    elements<float>(in.operands[2])[1] = std::numeric_limits<float>::quiet_NaN();
+  };
+  for (const Config& config : onednn_.configs(problem)) {
+    const auto got = onednn_.computed(problem, config.key(), fill);
+    EXPECT_TRUE(std::all_of(got.begin(), got.begin() + 11, [](float one) { return one > 0 && std::isinf(one); }));
+    EXPECT_TRUE(std::all_of(got.begin() + 11, got.end(), [](float one) { return std::isnan(one); }));
+  }
+}
+
+TEST_P(OnednnQuantised, StatesVersionsApartFromThoseOfTheOtherProducts) {
+  const Versions own = onednn_.backend().versions();
+  const std::string id = GetParam(), other = id.substr(0, id.find('.')) + ".gemm";
+  EXPECT_THAT(own.at(id), testing::StartsWith("1+"));
+  EXPECT_FALSE(own.contains(other));
+  OpenedSolver of_floats(other);
+  EXPECT_FALSE(of_floats.backend().versions().contains(id));
+}
+
+}  // namespace
+}  // namespace attune

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include "solver/solver.h"
+#include "solvers/onednn/onednn_library.h"
+
+namespace attune {
+
+/// `onednn.gemm`: products of floats (onednn_solver.cpp).
+class OnednnSolver final : public Solver {
+ public:
+  std::string_view id() const override { return onednn_library().id; }
+  std::string_view version() const override { return "1"; }
+  std::string_view title() const override { return onednn_library().title; }
+  std::string_view thread_pool() const override { return "libgomp"; }
+  Support supports(const Problem& problem, const DeviceInfo& device) const override;
+  double one_thread_flops() const override;
+  std::unique_ptr<Backend> open(Device& device) const override;
+};
+
+/// `onednn.gemm_a8w8`: scaled products of int8 (onednn_quantised_solver.cpp).
+class OnednnQuantisedSolver final : public Solver {
+ public:
+  std::string_view id() const override { return onednn_library().quantised_id; }
+  /// Of the code around oneDNN's product, too: a change of scaled_sums.cpp that changes its results or speed raises it.
+  std::string_view version() const override { return "1"; }
+  std::string_view title() const override { return onednn_library().quantised_title; }
+  std::string_view thread_pool() const override { return "libgomp"; }
+  Support supports(const Problem& problem, const DeviceInfo& device) const override;
+  std::unique_ptr<Backend> open(Device& device) const override;
+};
+
+}  // namespace attune
