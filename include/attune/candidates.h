@@ -26,7 +26,9 @@ struct SolverCandidates {
 /// Which candidates to list: of each solver the first `limit` whose numbers are at least `first`. The next page begins
 /// behind the last one's number. A list costs about 1 µs for each number that it passes over, and rule.
 struct CandidateRange {
-  std::string solver;  ///< Id of the only solver, or its first part (`cublaslt`); empty: all.
+  /// Id of the only solver, or its first part (`cublaslt`), which means those that support the problem, if any does;
+  /// empty: all.
+  std::string solver;
   uint64_t first = 0;
   uint64_t limit = 1000;
 };

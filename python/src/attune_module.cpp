@@ -195,7 +195,8 @@ candidates   a dict of the first `limit` whose numbers are at least `first`; the
 run() takes either text. A number means a candidate for one problem, device, thread limit and loaded library; tables
 carry it as solidx, and the name, which alone lasts.
 
-problem: as for run. solver: the only one, its id or the first part of it (`cublaslt`); None: all. device: as for explain.
+problem: as for run. solver: the only one, its id or the first part of it (`cublaslt`); None: all; the first part means those that
+support the problem, if any does. device: as for explain.
 Raises InvalidInputError for another text and attune.errors.UnavailableError for a solver that is not there.)";
 constexpr const char* kRunDoc = R"(Runs a problem of any op: one candidate of it, or the kernel that the tables name.
 

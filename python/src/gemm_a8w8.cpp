@@ -57,12 +57,12 @@ void check_out(const Operand& out, const Operand& x, int64_t n) {
 }
 
 /// The type of the result: of `out`, else that of the argument, else bf16.
-DType out_type(const char* asked, const std::optional<Operand>& out) {
+DType out_type(const std::optional<std::string>& asked, const std::optional<Operand>& out) {
   std::optional<DType> type;
-  if (asked != nullptr) {
-    type = parse_dtype(asked);
+  if (asked) {
+    type = parse_dtype(*asked);
     if (type != DType::bf16 && type != DType::fp16)
-      fail_value("out_dtype must be 'bf16' or 'fp16', got '" + std::string(asked) + "'");
+      fail_value("out_dtype must be 'bf16' or 'fp16', got '" + *asked + "'");
   }
   if (!out) return type.value_or(DType::bf16);
   if (out->dtype() != DType::bf16 && out->dtype() != DType::fp16)
@@ -75,7 +75,8 @@ DType out_type(const char* asked, const std::optional<Operand>& out) {
 }  // namespace
 
 nb::object gemm_a8w8(nb::handle x_array, nb::handle w_array, nb::handle x_scale_array, nb::handle w_scale_array,
-                     nb::handle bias_array, nb::object out_array, const char* out_dtype, nb::handle stream) {
+                     nb::handle bias_array, nb::object out_array, const std::optional<std::string>& out_dtype,
+                     nb::handle stream) {
   CallDevice call(stream);
   const Operand x("x", x_array, call, false, ElementTypes::all), w("w", w_array, call, false, ElementTypes::all);
   check_int8("x", x);

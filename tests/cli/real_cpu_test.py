@@ -53,10 +53,12 @@ class TheProcessor(story.Story):
         self.assertEqual((reported["verdict"], reported["default"], reported["speedup"]), ("no_default", "", 0))
 
     def test_every_available_solver_has_a_default_that_computes_it(self):
-        solvers = [e["id"] for e in self.attune("list", "solvers", "--json").json if e["available"] and e["id"] not in ("fake.gemm", "cublas.gemm", "cublaslt.gemm", "jit_cuda.gemm", "torch.gemm")]
-        answer = self.attune("bench", PROBLEM, "--iters", "3", "--json").json
-        self.assertEqual({c["candidate"].split("@")[0] for c in answer["candidates"]}, set(solvers))
-        self.assertEqual({c["status"] for c in answer["candidates"]}, {"ok"})
+        elsewhere = ("fake.gemm", "cublas.gemm", "cublaslt.gemm", "jit_cuda.gemm", "torch.gemm")
+        solvers = [e["id"] for e in self.attune("list", "solvers", "--json").json if e["available"] and e["id"] not in elsewhere]
+        for problem, op in ((PROBLEM, "gemm"), ("gemm_a8w8 m=4 n=64 k=96", "gemm_a8w8")):
+            answer = self.attune("bench", problem, "--iters", "3", "--json").json
+            self.assertEqual({c["candidate"].split("@")[0] for c in answer["candidates"]}, {one for one in solvers if one.split(".")[1] == op})
+            self.assertEqual({c["status"] for c in answer["candidates"]}, {"ok"})
 
 
 if __name__ == "__main__":

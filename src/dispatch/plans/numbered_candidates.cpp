@@ -72,6 +72,9 @@ std::vector<SolverCandidates> NumberedCandidates::list(const Problem& problem, c
       listed.why_none = error.what();
     }
   }
+  // Solvers of one name compute different ops.
+  const auto is_without = [](const SolverCandidates& one) { return !one.why_none.empty(); };
+  if (!range.solver.empty() && !std::ranges::all_of(all, is_without)) std::erase_if(all, is_without);
   if (all.empty())
     fail(ErrorCode::unavailable, "no solver of that name is available on this machine: '{}'", shown(range.solver));
   return all;

@@ -141,7 +141,7 @@ TEST_P(JitCpuQuantised, NoSumSaturates) {
         from_float(DType::fp32, std::vector<float>(4, 1.0F), to.operands[2].data());
         from_float(DType::fp32, std::vector<float>(18, 1.0F), to.operands[3].data());
       });
-      std::vector<uint16_t> rounded(1);
+      std::vector<std::byte> rounded(sizeof(uint16_t));
       from_float(DType::bf16, std::vector<float>{static_cast<float>(a * b * 256)}, rounded.data());
       std::vector<float> want(1);
       to_float(DType::bf16, rounded.data(), want);
