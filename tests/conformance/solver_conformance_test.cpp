@@ -288,8 +288,8 @@ TEST_P(SolverConformance, WorksOnAsManyThreadsAsItsConfigSays) {
       if (!backend->space(problem).index_of(config)) continue;
       const auto compiled = binaries(problem, {config}).front();
       const auto plan = backend->prepare(problem, config, {.binaries = compiled});
-      std::vector<std::byte> workspace(plan->traits().workspace_bytes);
-      const Launch launch{.operands = operands, .workspace = workspace.data()};
+      const auto workspace = device_->memory().allocate(std::max<uint64_t>(plan->traits().workspace_bytes, 64), 64);
+      const Launch launch{.operands = operands, .workspace = workspace.data};
       int found = 0;
       for (int tries = 0; tries < 5 && found != threads; ++tries) found = num_working(*plan, launch, 16);
       EXPECT_EQ(found, threads) << GetParam() << " " << config.key() << " of " << problem.key();
