@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "compile/compile_pool.h"
 #include "device/devices.h"
+#include "device/own_buffer.h"
 #include "measure/blocking_calls.h"
 #include "measure/local_executor.h"
 #include "ops/op.h"
@@ -288,8 +289,8 @@ TEST_P(SolverConformance, WorksOnAsManyThreadsAsItsConfigSays) {
       if (!backend->space(problem).index_of(config)) continue;
       const auto compiled = binaries(problem, {config}).front();
       const auto plan = backend->prepare(problem, config, {.binaries = compiled});
-      const auto workspace = device_->memory().allocate(std::max<uint64_t>(plan->traits().workspace_bytes, 64), 64);
-      const Launch launch{.operands = operands, .workspace = workspace.data};
+      const OwnBuffer workspace(device_->memory(), std::max<uint64_t>(plan->traits().workspace_bytes, 64), 64);
+      const Launch launch{.operands = operands, .workspace = workspace.data()};
       int found = 0;
       for (int tries = 0; tries < 5 && found != threads; ++tries) found = num_working(*plan, launch, 16);
       EXPECT_EQ(found, threads) << GetParam() << " " << config.key() << " of " << problem.key();
