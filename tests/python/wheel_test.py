@@ -6,7 +6,8 @@ with the pinned, hashed packages of python/tests/requirements.txt; kept between 
 that says why, where this cannot be done. $ATTUNE_PYTHON: another interpreter than Debian's. ATTUNE_TEST_PYTORCH=pypi
 or pypi-2.9: the tests of PyTorch alone, with PyPI's build of it (requirements_pytorch.txt or requirements_pytorch_2.9.txt, 5
 GB each), in <build>/python_pypi or <build>/python_pypi-2.9; with the first also one layer of each of the four models of
-python/benchmarks/models.py (requirements_transformers.txt), whose results and counts are checked.
+python/benchmarks/models.py (requirements_transformers.txt), whose results and counts are checked. An argument names one
+file of python/tests (`test_gemm.py`): only its tests run.
 """
 
 import os
@@ -23,6 +24,7 @@ PYTORCHS = {
 }
 PYTORCH = os.environ.get("ATTUNE_TEST_PYTORCH", "")
 IS_PYPIS = PYTORCH in PYTORCHS
+ONLY = sys.argv[1] if sys.argv[1:] else ""
 REQUIREMENTS = [PACKAGE / "tests" / name for name in ("requirements.txt", *PYTORCHS.get(PYTORCH, ()))]
 BUILD = Path(os.environ["ATTUNE_BUILD_FOLDER"])
 FOLDER = BUILD / (f"python_{PYTORCH}" if IS_PYPIS else "python")
@@ -136,13 +138,13 @@ def main():
         "-t",
         PACKAGE / "tests",
         "-p",
-        "test_torch*.py" if IS_PYPIS else "test*.py",
+        ONLY or ("test_torch*.py" if IS_PYPIS else "test*.py"),
         cwd=FOLDER,
         env=environment,
     ).returncode
-    if PYTORCH == "pypi":
+    if PYTORCH == "pypi" and not ONLY:
         failed = run_models(environment) or failed
-    if IS_PYPIS:
+    if IS_PYPIS or ONLY:
         sys.exit(failed)
     checked = (PYTHON, "-m", "mypy", "--config-file", PACKAGE / "pyproject.toml", "--cache-dir", FOLDER / "mypy")
     print(must(*checked, cwd=PACKAGE, env=environment))
