@@ -54,6 +54,13 @@ std::string why_not_here(ProductWay way, const QuantisedGemm& shape) {
                  uses(dnnl::cpu_isa::avx512_core));
 }
 
+/// Whether an implementation computes the sums of a way right. oneDNN 3.7 offers brgemm for AVX-512 and AVX2 without
+/// VNNI on processors that have it, too, and its pairs of int8 products saturate at 16 bits.
+bool is_exact(std::string_view implementation, ProductWay way) {
+  if (is_reference(implementation)) return false;
+  return way != ProductWay::int8 || (!implementation.ends_with(":avx512_core") && !implementation.ends_with(":avx2"));
+}
+
 MatmulDescription describe_sums(const QuantisedGemm& shape, ProductWay way) {
   using tag = dnnl::memory::format_tag;
   using type = dnnl::memory::data_type;
@@ -181,7 +188,7 @@ class OnednnQuantisedBackend final : public Backend {
     const auto found = [&] {
       const OpenmpThreads guard(threads);
       return first_implementation(description, engine_, [&](const std::string& name, const auto&) {
-        return name == wanted && !is_reference(name);
+        return name == wanted && is_exact(name, way);
       });
     }();
     if (!found) {
@@ -226,7 +233,7 @@ class OnednnQuantisedBackend final : public Backend {
     if (!why_not_here(way, shape).empty()) return offered;
     const OpenmpThreads guard(static_cast<int>(device_.num_units));
     for_each_implementation(describe_sums(shape, way), engine_, [&](const std::string& name, const auto&) {
-      if (!is_reference(name)) offered.push_back(name);
+      if (is_exact(name, way)) offered.push_back(name);
       return true;
     });
     return offered;

@@ -77,6 +77,17 @@ TEST_P(OnednnQuantised, OffersBothWaysButNeverTheReference) {
   }
 }
 
+/// oneDNN 3.7 has brgemm without VNNI beside the one with it.
+TEST_P(OnednnQuantised, OffersNoImplementationThatSaturates) {
+  for (const Config& config : onednn_.configs(kSmallInt8)) {
+    if (config.text("way") != "int8") continue;
+    EXPECT_THAT(config.text("impl"),
+                testing::Not(testing::AnyOf(testing::EndsWith(":avx512_core"), testing::EndsWith(":avx2"))));
+  }
+  EXPECT_THAT(onednn_.refusal(kSmallInt8, "way=int8;impl=brg_matmul:avx512_core;threads=1"),
+              HasSubstr("does not offer the implementation"));
+}
+
 TEST_P(OnednnQuantised, IsUntunedOnAllCoresAsInt8WhereThereIsVnni) {
   const Config untuned = onednn_.backend().untuned(onednn_.problem(kSmallInt8));
   EXPECT_EQ(untuned.text("way"), has_vnni() ? "int8" : "dequantise");
