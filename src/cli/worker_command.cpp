@@ -14,7 +14,7 @@ namespace {
 int run() {
   if (!is_channel(kWorkerChannel))
     fail(ErrorCode::invalid_input, "`attune worker` is started by tune, bench and check, not by hand");
-  return run_worker(registry(), build_name());
+  return run_worker(registry(HostProcess::worker), build_name());
 }
 
 void add_worker_flags(CLI::App& command, Action& chosen) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "measure/opened_solvers.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <set>
@@ -85,7 +87,10 @@ std::vector<Contender> OpenedSolvers::contenders(const Problem& problem, const C
 }
 
 Contender OpenedSolvers::contender(const SolverEntry& entry, const Problem& problem, const Candidates* candidates) {
-  if (entry.solver == nullptr) return without(entry, entry.unavailable);
+  // A worker opens the module here.
+  if (!entry.device_kind.empty() && entry.device_kind != device_.info().kind)
+    return without(entry, fmt::format("runs on a {} only", entry.device_kind));
+  if (registry_.find(entry.id) == nullptr) return without(entry, entry.unavailable);
   try {
     Support support = entry.solver->supports(problem, device_.info());
     if (!support.yes) return without(entry, support.reason);

@@ -52,14 +52,16 @@ void Registry::add(std::unique_ptr<Solver> solver, OpenLibraries open_libraries)
     known->title = solver->title();
     known->solver = solver.get();
     known->open_libraries = open_libraries;
+  } else if (is_opening_) {
+    fail(ErrorCode::invalid_input, "the module registers a solver that the build does not name: {}", id);
   } else {
-    entries_.push_back({id, std::string(solver->title()), solver.get(), "", module_, open_libraries});
+    entries_.push_back({id, std::string(solver->title()), solver.get(), "", module_, "", open_libraries});
   }
   owned_.push_back(std::move(solver));
 }
 
 void Registry::add_unavailable(std::string id, std::string title, std::string reason) {
-  entries_.push_back({std::move(id), std::move(title), nullptr, std::move(reason), module_, nullptr});
+  entries_.push_back({std::move(id), std::move(title), nullptr, std::move(reason), module_, "", nullptr});
 }
 
 std::string Registry::why_unavailable(const SolverEntry& entry) {
@@ -81,7 +83,6 @@ const Solver* Registry::find(std::string_view id) const noexcept {
   const auto found =
       std::find_if(entries_.begin(), entries_.end(), [&](const SolverEntry& entry) { return entry.id == id; });
   if (found == entries_.end()) return nullptr;
-  const auto place = static_cast<size_t>(found - entries_.begin());  // Opening may move the entries.
   if (found->solver == nullptr && found->unavailable.empty()) {
     // A registry is logically const: which modules are open is not part of its value.
     auto& self = const_cast<Registry&>(*this);
@@ -90,11 +91,11 @@ const Solver* Registry::find(std::string_view id) const noexcept {
     } catch (const std::bad_alloc&) {
       return nullptr;  // The next call tries again.
     } catch (const std::exception& error) {
-      self.entries_[place].unavailable = error.what();
+      self.entries_[static_cast<size_t>(found - entries_.begin())].unavailable = error.what();
       return nullptr;
     }
   }
-  return entries_[place].solver;
+  return found->solver;
 }
 
 }  // namespace attune

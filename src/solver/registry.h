@@ -15,8 +15,9 @@ namespace attune {
 struct ModuleSpec;
 
 /// Owner of the process. In an application Attune does not change the environment: load variables stay as they are, and
-/// their effect on a library is part of its versions.
-enum class HostProcess : uint8_t { program, application };
+/// their effect on a library is part of its versions. A worker is a process of the program that opens a module when a
+/// candidate needs it: a worker computes with few of them, and is started often.
+enum class HostProcess : uint8_t { program, worker, application };
 
 /// Opens the driver and the library without which a solver runs nowhere on this machine. Throws unavailable with the
 /// loader's reason.
@@ -25,15 +26,17 @@ using OpenLibraries = void (*)();
 /// A solver of this build, and whether it can be used on this machine.
 struct SolverEntry {
   std::string id, title;
-  const Solver* solver = nullptr;  ///< Null when unavailable, or while an application has not opened its module.
+  const Solver* solver = nullptr;  ///< Null when unavailable, or until an application or a worker opens its module.
   std::string unavailable;         ///< The loader's reason; empty if available.
   std::string module;              ///< File of the module; empty when linked in.
+  /// The only kind of device that it computes on, known before its module is opened; empty: see Solver::supports().
+  std::string device_kind;
   OpenLibraries open_libraries = nullptr;  ///< Null: what the solver needs was opened with it.
 };
 
 /// The solvers of this process. Filled once at start, then read from any thread; owns the solvers and keeps their
-/// modules open for the life of the process. In an application a module is opened when find() first asks for its
-/// solver: an unused library is never loaded.
+/// modules open for the life of the process. In an application and in a worker a module is opened when find() first
+/// asks for its solver: an unused library is never loaded.
 class Registry {
  public:
   /// Called by a solver's registration function. `open_libraries`: of a solver whose libraries wait for a device; only
@@ -61,6 +64,7 @@ class Registry {
   std::vector<SolverEntry> entries_;
   std::vector<std::string> notices_;
   std::string module_;                        ///< Module that is being registered.
+  bool is_opening_ = false;                   ///< Its entries are there: entries() stays valid.
   std::vector<std::string> thread_starters_;  ///< Files of the modules with ModuleSpec::starts_threads.
   TeamSizes team_sizes_ = TeamSizes::make();
 };
@@ -74,8 +78,8 @@ void register_solver(std::unique_ptr<Solver> solver);
 inline constexpr int kSolverInterface = 16;
 
 /// Returns the registry. Defined by the generated list (cmake/AttuneSolver.cmake): link attune_solvers. The first call
-/// sets the load variables and opens every module (in an application neither, see Registry), and calls every linked-in
-/// registration; in the program it must precede any other thread. Later calls return the same object. Modules are
+/// calls every linked-in registration. In the program and in a worker it sets the load variables, and must precede any
+/// other thread. In the program it opens every module. Later calls return the same object. Modules are
 /// searched in $ATTUNE_MODULES (a folder), beside the program or library in `modules/`, then in the installed folder; a
 /// module that other users could have written is unavailable. Op modules (solver/modules/op_modules.h) of these folders
 /// are opened too, always. In the program, throws invalid_input when ATTUNE_MODULES is not a readable folder; an

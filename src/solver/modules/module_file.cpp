@@ -43,7 +43,7 @@ std::vector<fs::path> module_folders(HostProcess host, std::vector<std::string>&
         "ATTUNE_MODULES does not name a readable folder ({}), set it to that of the solver modules or "
         "unset it: '{}'",
         *why, named);
-    if (host == HostProcess::program) fail(ErrorCode::invalid_input, "{}", sentence);
+    if (host != HostProcess::application) fail(ErrorCode::invalid_input, "{}", sentence);
     notices.push_back(sentence);
   }
   return own_module_folders();

@@ -26,6 +26,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Kind of device of every module. Solvers of other kinds are linked in and open their drivers on demand.
+constexpr const char* kModuleDevices = "host";
+
 /// Values of a spec's load variables on this CPU.
 std::map<std::string, std::string> values_here(const ModuleSpec& spec) {
   std::map<std::string, std::string> values;
@@ -63,7 +66,7 @@ void set_load_variables(std::span<const ModuleSpec> specs) {
 }
 
 /// Hides settings that no result states while the modules' libraries are loaded, which is when OpenMP and OpenBLAS read
-/// theirs. In the program, before any other thread starts.
+/// theirs. Before any other thread starts.
 class HiddenSettings {
  public:
   HiddenSettings() {
@@ -77,6 +80,7 @@ class HiddenSettings {
   ~HiddenSettings() {
     for (const auto& [name, value] : hidden_) setenv(name.c_str(), value.c_str(), 1);
   }
+  void keep_hidden() noexcept { hidden_.clear(); }
   HiddenSettings(const HiddenSettings&) = delete;
   HiddenSettings& operator=(const HiddenSettings&) = delete;
 
@@ -127,7 +131,7 @@ std::string none_found(const std::vector<fs::path>& folders) {
 
 void load_modules(std::span<const ModuleSpec> specs, HostProcess host, Registry& registry) {
   std::optional<HiddenSettings> hidden;
-  if (host == HostProcess::program) {
+  if (host != HostProcess::application) {
     hidden.emplace();
     set_load_variables(specs);
   }
@@ -144,11 +148,15 @@ void load_modules(std::span<const ModuleSpec> specs, HostProcess host, Registry&
       reason = fmt::format("the module is not used, {}", *why);
       registry.notices_.push_back(fmt::format("the solver {} is excluded, {}", fmt::join(spec.solver_ids, ", "), *why));
     }
-    for (const std::string_view id : spec.solver_ids)
+    for (const std::string_view id : spec.solver_ids) {
       registry.add_unavailable(std::string(id), std::string(spec.title), reason);
+      registry.entries_.back().device_kind = kModuleDevices;
+    }
     if (reason.empty() && host == HostProcess::program) registry.open_module(registry.module_);
     registry.module_.clear();
   }
+  // A worker opens its modules later.
+  if (host == HostProcess::worker) hidden->keep_hidden();
   registry.add_registered();
   static_cast<void>(ops());  // Opens the op modules.
   if (!any) registry.notices_.push_back(none_found(folders));
@@ -162,14 +170,11 @@ void load_modules(std::span<const ModuleSpec> specs, HostProcess host, Registry&
 }
 
 void Registry::open_module(const std::string& file) {
-  const size_t num_entries = entries_.size();
   const bool starts_threads = std::ranges::find(thread_starters_, file) != thread_starters_.end();
   std::string reason = starts_threads ? why_no_threads() : std::string();
+  is_opening_ = true;
   if (reason.empty()) reason = register_module(file, *this);
-  if (entries_.size() > num_entries) {
-    entries_.resize(num_entries);
-    reason = "the module registers a solver that the build does not name: " + file;
-  }
+  is_opening_ = false;
   // An entry without a reason and without a solver is opened once, whatever the result.
   for (SolverEntry& entry : entries_) {
     if (entry.module != file) continue;

@@ -8,7 +8,7 @@
 
 namespace attune {
 
-/// A solver module of this build, as declared by attune_add_solver().
+/// A solver module of this build, as declared by attune_add_solver(). Its solvers compute on the host.
 struct ModuleSpec {
   std::string_view name;  ///< `openblas`: file attune_solver_openblas.so.
   /// Solvers that the module registers, one for each op that it computes; listed as unavailable when the module cannot
@@ -23,8 +23,9 @@ struct ModuleSpec {
 };
 
 /// HostProcess::program: sets the modules' load variables that the user has not set, then opens each module; must run
-/// before any other thread starts. HostProcess::application: only registers the modules; each is opened when it is
-/// first asked for. Each module calls its own library (open_separately()). Modules stay open for the life of the
+/// before any other thread starts. HostProcess::worker: sets the variables, and takes unrecorded settings out of the
+/// environment for good; a module is opened when it is first asked for. HostProcess::application: only registers the
+/// modules. Each module calls its own library (open_separately()). Modules stay open for the life of the
 /// process; one that cannot be opened is unavailable with the loader's reason. Two modules that need different values
 /// of one variable are a bug. Throws like registry().
 void load_modules(std::span<const ModuleSpec> specs, HostProcess host, Registry& registry);

@@ -73,6 +73,17 @@ TEST_F(ModuleLoader, the_program_opens_them_at_once) {
   EXPECT_THAT(entry().unavailable, HasSubstr("install the library that it names or the module again"));
 }
 
+TEST_F(ModuleLoader, a_worker_opens_a_module_when_its_solver_is_asked_for_and_keeps_settings_from_it) {
+  const TestEnvironment dynamic("OMP_DYNAMIC", "true");
+  put_module();
+  name_folder(folder_);
+  load(HostProcess::worker);
+  EXPECT_EQ(entry().unavailable, "");
+  EXPECT_EQ(registry_.find("odd.gemm"), nullptr);
+  EXPECT_THAT(entry().unavailable, HasSubstr("attune_solver_odd.so"));
+  EXPECT_EQ(std::getenv("OMP_DYNAMIC"), nullptr);
+}
+
 TEST_F(ModuleLoader, a_folder_that_loops_is_refused_by_the_program_and_said_to_an_application) {
   fs::create_symlink(folder_ / "loop", folder_ / "loop");
   name_folder(folder_ / "loop");
