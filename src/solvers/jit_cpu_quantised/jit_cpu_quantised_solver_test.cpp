@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "testing/opened_solver.h"
+
+namespace attune {
+namespace {
+
+using testing::IsEmpty;
+
+/// The host, described as another processor whose instructions it has as well.
+class DescribedHost final : public Device {
+ public:
+  explicit DescribedHost(const std::string& gfx) : host_(open_device("cpu:0")), info_(host_->info()) {
+    if (!gfx.empty()) info_.gfx = gfx;
+  }
+  const DeviceInfo& info() const override { return info_; }
+  double relative_clock() override { return host_->relative_clock(); }
+  bool healthy() noexcept override { return host_->healthy(); }
+  DeviceMemory& memory() override { return host_->memory(); }
+  std::unique_ptr<Stream> open_stream() override { return host_->open_stream(); }
+  double bandwidth_gbs(uint64_t bytes, Reading reading) override { return host_->bandwidth_gbs(bytes, reading); }
+
+ private:
+  std::unique_ptr<Device> host_;
+  DeviceInfo info_;
+};
+
+/// Why this processor cannot compute as one of that name; empty: it can.
+std::string missing_for(std::string_view gfx) {
+  const DeviceInfo here = open_device("cpu:0")->info();
+  const InstructionSets has = here.instruction_sets(), wanted = InstructionSets::of(gfx.empty() ? here.gfx : gfx);
+  if (!wanted.has(InstructionSet::avx2)) return "this processor has no AVX2";
+  for (const InstructionSet one :
+       {InstructionSet::avx2, InstructionSet::avx512, InstructionSet::avx512_vnni, InstructionSet::avx_vnni}) {
+    if (wanted.has(one) && !has.has(one)) return fmt::format("this processor has no {}", gfx);
+  }
+  return {};
+}
+
+/// By the name of a processor; empty: the one that is here.
+class JitCpuQuantised : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (!solver_.unavailable().empty()) GTEST_SKIP() << solver_.unavailable();
+    if (const std::string missing = missing_for(GetParam()); !missing.empty()) GTEST_SKIP() << missing;
+  }
+  std::string start(const std::string& text) { return solver_.backend().untuned(solver_.problem(text)).key(); }
+  std::string dot(int rows, int width, int unroll = 1, const char* prefetch = "off", int k_block = 0,
+                  int threads = 1) const {
+    return fmt::format("kernel=dot;rows={};width={};unroll={};prefetch={};k_block={};threads={}", rows, width, unroll,
+                       prefetch, k_block, threads);
+  }
+  std::string tile(int rows, int width, int k_block = 0, int threads = 1) const {
+    return fmt::format("kernel=tile;rows={};width={};k_block={};threads={}", rows, width, k_block, threads);
+  }
+  /// One config of each kind of code: blocks with fewer rows than columns and more, several sums, blocks of K.
+  std::vector<std::string> kinds() const {
+    return {dot(1, 1), dot(1, 4, 2, "row"), dot(2, 3, 1, "tile", 64), dot(4, 2, 1), tile(4, 1), tile(6, 2, 64)};
+  }
+
+  OpenedSolver solver_{"jit_cpu.gemm_a8w8", std::make_unique<DescribedHost>(GetParam())};
+};
+
+INSTANTIATE_TEST_SUITE_P(All, JitCpuQuantised, testing::Values("", "x86-64-v3", "x86-64-v3+vnni", "x86-64-v4"),
+                         [](const auto& instance) {
+                           std::string name(instance.param);
+                           std::replace_if(
+                               name.begin(), name.end(), [](char c) { return c == '-' || c == '+'; }, '_');
+                           return name.empty() ? std::string("here") : name;
+                         });
+
+TEST_P(JitCpuQuantised, EveryKernelComputesEveryRemainderTypeAndScale) {
+  for (const std::string& config : kinds()) {
+    for (const int m : {1, 2, 5, 9}) {
+      for (const int n : {1, 3, 17, 33}) {
+        for (const int k : {1, 15, 64, 101, 130}) {
+          const auto problem =
+              fmt::format("gemm_a8w8 m={} n={} k={} bias={} outdtype={} scale={}", m, n, k, (m + k) % 2,
+                          (n + k) % 2 == 0 ? "bf16" : "fp16", (m + n) % 4 == 0 ? "tensor" : "row");
+          ASSERT_THAT(solver_.wrong(problem, config), IsEmpty());
+        }
+      }
+    }
+  }
+}
+
+TEST_P(JitCpuQuantised, EveryRemainderOfKIsMultiplied) {
+  for (int k = 1; k <= 140; ++k) {
+    const auto problem = fmt::format("gemm_a8w8 m=3 n=5 k={} bias=1", k);
+    for (const std::string& config : {dot(2, 3, 2), tile(4, 1)}) ASSERT_THAT(solver_.wrong(problem, config), IsEmpty());
+  }
+}
+
+TEST_P(JitCpuQuantised, EveryScaleAndTypeIsApplied) {
+  for (const char* scale : {"row", "tensor"}) {
+    for (const char* type : {"bf16", "fp16"}) {
+      for (const int bias : {0, 1}) {
+        const auto problem = fmt::format("gemm_a8w8 m=5 n=37 k=70 bias={} outdtype={} scale={}", bias, type, scale);
+        for (const std::string& config : kinds()) EXPECT_THAT(solver_.wrong(problem, config), IsEmpty());
+      }
+    }
+  }
+}
+
+/// As one sum in 32 bits and in parts; the last part has one element, and the second ends with a whole vector.
+TEST_P(JitCpuQuantised, SumsOfManyProductsAreExact) {
+  for (const int k : {131'008, 131'009, 131'071, 131'072, 262'145}) {
+    const auto problem = fmt::format("gemm_a8w8 m=2 n=3 k={} bias=1", k);
+    for (const std::string& config : {dot(1, 2, 2), dot(2, 2, 1, "off", 1024), tile(4, 1), tile(4, 1, 4096)}) {
+      const auto large = [&](int a, int b) {
+        return solver_.computed(problem, config, [&](const HostTensors& to) {
+          std::fill(to.operands[0].begin(), to.operands[0].end(), static_cast<std::byte>(a));
+          std::fill(to.operands[1].begin(), to.operands[1].end(), static_cast<std::byte>(b));
+          from_float(DType::fp32, std::vector<float>(2, 1.0F), to.operands[2].data());
+          from_float(DType::fp32, std::vector<float>(3, 1.0F), to.operands[3].data());
+          std::fill(to.operands[4].begin(), to.operands[4].end(), std::byte{0});
+        });
+      };
+      for (const auto& [a, b] : {std::pair{-128, -128}, {-128, 127}, {127, 127}, {-1, -128}}) {
+        const double want = static_cast<double>(a) * b * k;
+        for (const float got : large(a, b)) ASSERT_NEAR(got, want, std::abs(want) / 256) << config << " " << problem;
+      }
+      ASSERT_THAT(solver_.wrong(problem, config), IsEmpty());
+    }
+  }
+}
+
+/// Sums below 2^24 and scales of 1 leave nothing to round but the result: a sum that saturates anywhere differs.
+TEST_P(JitCpuQuantised, NoSumSaturates) {
+  for (const std::string& config : kinds()) {
+    for (const auto& [a, b] : {std::pair{-128, -128}, {-128, 127}, {127, -128}, {127, 127}, {-127, 127}}) {
+      const auto got = solver_.computed("gemm_a8w8 m=4 n=18 k=256", config, [&](const HostTensors& to) {
+        std::fill(to.operands[0].begin(), to.operands[0].end(), static_cast<std::byte>(a));
+        std::fill(to.operands[1].begin(), to.operands[1].end(), static_cast<std::byte>(b));
+        from_float(DType::fp32, std::vector<float>(4, 1.0F), to.operands[2].data());
+        from_float(DType::fp32, std::vector<float>(18, 1.0F), to.operands[3].data());
+      });
+      std::vector<std::byte> rounded(2);
+      from_float(DType::bf16, std::vector<float>{static_cast<float>(a * b * 256)}, rounded.data());
+      std::vector<float> want(1);
+      to_float(DType::bf16, rounded.data(), want);
+      EXPECT_THAT(got, testing::Each(want.front())) << config << " " << a << " " << b;
+    }
+  }
+}
+
+TEST_P(JitCpuQuantised, AnElementsBitsDependOnNeitherConfigNorPlace) {
+  const auto computed = [&](int m, const std::string& config) {
+    const auto text = fmt::format("gemm_a8w8 m={} n=37 k=200 bias=1", m);
+    return solver_.computed(text, config, [&](const HostTensors& to) {
+      // Rows are filled from the front, so that a shorter a has the rows of a longer one.
+      for (size_t i = 0; i < to.operands[0].size(); ++i) to.operands[0][i] = static_cast<std::byte>(i * 37 % 255);
+      for (size_t i = 0; i < to.operands[1].size(); ++i) to.operands[1][i] = static_cast<std::byte>(i * 91 % 253);
+      std::vector<float> scales(37);
+      for (size_t i = 0; i < scales.size(); ++i) scales[i] = 0.01F + 0.0137F * static_cast<float>(i % 11);
+      from_float(DType::fp32, std::span(scales).first(static_cast<size_t>(m)), to.operands[2].data());
+      from_float(DType::fp32, scales, to.operands[3].data());
+      from_float(DType::bf16, scales, to.operands[4].data());
+    });
+  };
+  const std::vector<float> all = computed(13, dot(1, 1));
+  for (const std::string& config : kinds()) {
+    EXPECT_EQ(computed(13, config), all) << config;
+    for (const int m : {1, 4, 7}) {
+      const std::vector<float> some = computed(m, config);
+      EXPECT_EQ(some, std::vector<float>(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(some.size())))
+          << config << " m=" << m;
+    }
+  }
+}
+
+TEST_P(JitCpuQuantised, ThreadsDivideColumnsAndRows) {
+  for (const int threads : {1, static_cast<int>(solver_.device().info().num_units)}) {
+    for (const std::string shape : {"m=3 n=700 k=65", "m=700 n=3 k=65", "m=1100 n=40 k=33", "m=2100 n=2 k=20"}) {
+      for (const std::string& config : {dot(2, 2, 1, "off", 0, threads), tile(4, 2, 0, threads)})
+        ASSERT_THAT(solver_.wrong("gemm_a8w8 " + shape, config), IsEmpty());
+    }
+  }
+}
+
+TEST_P(JitCpuQuantised, EveryStartIsAConfigOfItsSpaceAndRight) {
+  for (const int m : {1, 2, 3, 4, 5, 6, 8, 9, 16, 40, 130}) {
+    for (const int n : {1, 5, 7, 40}) {
+      const auto text = fmt::format("gemm_a8w8 m={} n={} k=70", m, n);
+      const Problem problem = solver_.problem(text);
+      const Config config = solver_.backend().untuned(problem);
+      EXPECT_EQ(why_outside(solver_.backend().space(problem), config, problem, solver_.device().info()), std::nullopt)
+          << text << " " << config.key();
+      EXPECT_THAT(solver_.wrong(text, config.key()), IsEmpty());
+    }
+  }
+  EXPECT_THAT(solver_.wrong("gemm_a8w8 m=20 n=40 k=5000", start("gemm_a8w8 m=20 n=40 k=5000")), IsEmpty());
+}
+
+TEST_P(JitCpuQuantised, ASmallProductStartsOnOneThread) {
+  const auto threads = [&](const std::string& sizes) {
+    return Config::parse(start("gemm_a8w8 " + sizes)).integer("threads");
+  };
+  EXPECT_EQ(threads("m=1 n=64 k=64"), 1);
+  EXPECT_EQ(threads("m=1 n=65 k=64"), solver_.device().info().num_units);
+  EXPECT_EQ(threads("m=16 n=128 k=128"), 1);
+}
+
+TEST_P(JitCpuQuantised, OffersTwentyConfigsOrMoreWhereverXHasFewRows) {
+  for (const int m : {1, 2, 4, 8, 16, 32, 64, 512})
+    EXPECT_GE(solver_.configs(fmt::format("gemm_a8w8 m={} n=4096 k=4096", m)).size(), 20u) << m;
+}
+
+TEST_P(JitCpuQuantised, ItsInvariantSpaceIsTheSameForEveryM) {
+  const auto space = [&](int m) {
+    return solver_.backend().invariant_space(solver_.problem(fmt::format("gemm_a8w8 m={} n=96 k=5000", m)));
+  };
+  EXPECT_GT(space(1).size(), 0u);
+  for (const int m : {2, 37, 4096}) EXPECT_EQ(space(m), space(1)) << m;
+}
+
+TEST_P(JitCpuQuantised, BinariesKnowNoSizes) {
+  std::set<std::string> recipes;
+  for (const std::string size : {"m=40 n=50 k=70", "m=47 n=513 k=1000"}) {
+    const Problem problem = solver_.problem("gemm_a8w8 " + size);
+    for (const auto& task :
+         solver_.solver().compile_tasks(problem, solver_.backend().untuned(problem), solver_.device().info()))
+      recipes.insert(task.recipe());
+  }
+  EXPECT_EQ(recipes.size(), 1u);
+}
+
+}  // namespace
+}  // namespace attune

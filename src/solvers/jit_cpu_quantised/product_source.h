@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <string>
+
+#include "core/binary.h"
+#include "solvers/jit_cpu/kernel_text.h"
+
+namespace attune::jit_cpu_quantised {
+
+using jit_cpu::TextWriter;
+using jit_cpu::VectorUnit;
+
+/// Vector registers and the instruction that multiplies int8.
+struct ByteUnit {
+  VectorUnit vectors;
+  bool vnni = false;  ///< vpdpbusd on bytes; otherwise int16 and vpmaddwd.
+
+  /// The unit of a device's processor. Zero lanes without AVX2.
+  static ByteUnit of(const DeviceInfo& device);
+  int lanes() const noexcept { return vectors.lanes; }             ///< int32 sums in a register.
+  int in_lane() const noexcept { return vnni ? 4 : 2; }            ///< Elements of K that one lane multiplies.
+  int step() const noexcept { return in_lane() * vectors.lanes; }  ///< Elements of K in a vector.
+  int element_bytes() const noexcept { return 4 / in_lane(); }     ///< Of an element in a copy or panel.
+  bool operator==(const ByteUnit&) const = default;
+};
+
+/// dot: vectors along K, b is read in place. tile: vectors across columns of C, b is packed into panels.
+enum class Kernel : uint8_t { dot, tile };
+/// Which bytes of b a dot kernel prefetches.
+enum class Prefetch : uint8_t {
+  off,
+  row,  ///< The same rows, 512 bytes further on.
+  tile  ///< The next tile's rows.
+};
+
+/// Compile-time parameters of a kernel. M, N and K are not among them.
+struct ProductSpec {
+  ByteUnit unit;
+  DType out = DType::bf16;
+  Kernel kernel = Kernel::dot;
+  int rows = 1;    ///< Rows of a in the register block.
+  int width = 1;   ///< dot: rows of b. tile: vectors of columns.
+  int unroll = 1;  ///< dot: vectors of K in the loop, each with its own sums.
+  Prefetch prefetch = Prefetch::off;
+
+  int columns() const noexcept { return kernel == Kernel::dot ? width : width * unit.lanes(); }
+};
+
+/// Exports `product`, `copy_row` and `finish`, and for a tile kernel `pack` (product_arguments.h).
+CompileTask product_task(const ProductSpec& spec);
+
+/// Text of `product` and, for a tile, `pack`. They use what product_task() writes first: `vi` (vectors of unsigned
+/// lanes), `viu` (at any address), `a_t`, `kStep`, load_b(), load_rest() and multiply_add().
+std::string dot_text(const ProductSpec& spec);
+std::string tile_text(const ProductSpec& spec);
+
+}  // namespace attune::jit_cpu_quantised
