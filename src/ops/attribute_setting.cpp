@@ -63,8 +63,9 @@ std::string checked_value(const AttributeSpec& key, const AttributeSetting& sett
 }  // namespace
 
 std::string flag_of(const AttributeSpec& attribute) {
-  if (attribute.column.size() == 1) return "-" + to_lower(attribute.column);
-  return (attribute.name.size() == 1 ? "-" : "--") + std::string(attribute.name);
+  const std::string name = attribute.column.size() == 1 ? to_lower(attribute.column) : std::string(attribute.name);
+  const bool is_short = name.size() == 1 && kCommandLetters.find(name) == std::string_view::npos;
+  return (is_short ? "-" : "--") + name;
 }
 
 bool is_size(std::string_view attribute) {

@@ -19,7 +19,12 @@ struct AttributeSetting {
   std::string flag;       ///< `--act`, for messages.
 };
 
-/// The flag of an attribute: `-m` if its name or its column has one letter, else `--act`.
+/// Letters of flags that the program and its commands have themselves: `-h` help, `-i` and `-o` files, `-t` table, `-v`
+/// verbose.
+inline constexpr std::string_view kCommandLetters = "hiotv";
+
+/// The flag of an attribute: `-m` if its name or its column has one letter, else `--act`. A letter of kCommandLetters
+/// has the long form only: `--h`.
 std::string flag_of(const AttributeSpec& attribute);
 
 /// Whether an op has no problem without the attribute: the size of something.

@@ -28,6 +28,11 @@ TEST(AttributeSettings, AFlagHasOneLetterWhereTheColumnHas) {
   EXPECT_EQ(flag("fmoe", "token"), "--token");
 }
 
+TEST(AttributeSettings, ALetterOfACommandsOwnFlagIsNoFlagOfAnAttribute) {
+  EXPECT_EQ(flag("conv", "h"), "--h");
+  EXPECT_EQ(flag("conv", "w"), "-w");
+}
+
 TEST(AttributeSettings, OfAllSizesTheyAreAProblem) {
   const std::vector<AttributeSetting> settings = {
       {"m", "4", "-m"}, {"n", "8", "-n"}, {"k", "16", "-k"}, {"act", "gelu", "--act"}, {"alpha", "any", "--alpha"}};

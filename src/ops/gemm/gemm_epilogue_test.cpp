@@ -88,7 +88,7 @@ TEST(GemmEpilogue, ChoicesHaveADefaultThatIsLeftOut) {
     for (const AttributeSpec& attribute : op->family().key) {
       if (attribute.kind != ColumnKind::choice) continue;
       EXPECT_TRUE(choice_number(attribute.allowed, attribute.default_value).has_value()) << attribute.name;
-      EXPECT_TRUE(attribute.optional && !attribute.always) << attribute.name;
+      EXPECT_EQ(attribute.optional, !attribute.always) << op->name() << ' ' << attribute.name;
     }
   }
 }
