@@ -150,7 +150,7 @@ const FamilySpec& conv_family() {
                      "output_pad_h",
                      "output_pad_w"},
       .results = {"libtype", "us", "kernelName", "errRatio", "tflops", "bw"},
-      .baselines = {"onednn.conv", "onednn3.conv"},
+      .baselines = {"onednn.conv", "onednn3.conv", "fake.conv"},
       .fallback = "conv.im2col",
       .packages = {{"onednn.conv", "cpu", "bf16", "libdnnl-dev"}},
       .counted_work = counted_convolution,

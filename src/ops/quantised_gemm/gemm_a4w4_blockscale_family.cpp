@@ -50,7 +50,7 @@ const FamilySpec& gemm_a4w4_blockscale_family() {
                .optional = true,
                .help = "weights and their scales packed ahead, once for all M"}},
       .results = {"kernelId", "splitK", "us", "kernelName", "tflops", "bw", "errRatio"},
-      .baselines = {"onednn.gemm_a4w4_blockscale"},
+      .baselines = {"onednn.gemm_a4w4_blockscale", "fake.gemm_a4w4_blockscale"},
       .fallback = "portable.gemm_a4w4_blockscale",
       .packages = {{"onednn.gemm_a4w4_blockscale", "cpu", "e2m1", "libdnnl-dev"}},
       .rows = "m",

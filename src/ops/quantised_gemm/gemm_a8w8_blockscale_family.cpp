@@ -49,7 +49,7 @@ const FamilySpec& gemm_a8w8_blockscale_family() {
                .allowed = {"bf16", "fp16"},
                .help = "type of the result"}},
       .results = {"libtype", "kernelId", "splitK", "us", "kernelName", "tflops", "bw", "errRatio"},
-      .baselines = {"onednn.gemm_a8w8_blockscale"},
+      .baselines = {"onednn.gemm_a8w8_blockscale", "fake.gemm_a8w8_blockscale"},
       .fallback = "portable.gemm_a8w8_blockscale",
       .packages = {{"onednn.gemm_a8w8_blockscale", "cpu", "e4m3fn", "libdnnl-dev"},
                    {"onednn.gemm_a8w8_blockscale", "cpu", "e4m3fnuz", "libdnnl-dev"}},

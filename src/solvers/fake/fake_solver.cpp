@@ -3,15 +3,12 @@
 // deterministic. Runs on device/fake only.
 #include <cmath>
 
-#include "base/error.h"
 #include "core/candidate.h"
 #include "device/fake/fake_device.h"
 #include "ops/gemm/gemm_op.h"
 #include "solver/host_epilogue.h"
 #include "solver/registry.h"
-#include "solver/static/static_space_backend.h"
-#include "solvers/fake/fault_actions.h"
-#include "solvers/fake/faulty_plan.h"
+#include "solvers/fake/fake_backend.h"
 #include "tensor/convert.h"
 
 namespace attune {
@@ -21,13 +18,6 @@ namespace {
 constexpr const char* kPacked = "host.k16.v1";
 constexpr int64_t kFewRows = 32;
 constexpr double kPackedFewRows = 0.8, kPackedManyRows = 1.1;
-constexpr double kLuck = 0.7;  // of a plan with InjectedFault::fast
-
-/// Distance, in doublings, between a parameter and the best value for an extent.
-double tile_waste(int64_t tile, int64_t extent) {
-  return std::abs(std::log2(static_cast<double>(tile)) -
-                  std::log2(static_cast<double>(std::clamp<int64_t>(extent, 16, 128))));
-}
 
 /// A sum along K. A function of its own, which is not inlined: among the epilogue's variables the compiler keeps the
 /// steps on the stack, and this loop is nine tenths of what a tuning on the fake device computes.
@@ -103,43 +93,21 @@ class FakePlan final : public Plan {
   PlanTraits traits_;
 };
 
-class FakeBackend final : public StaticSpaceBackend {
+class FakeGemmBackend final : public FakeBackend {
  public:
-  FakeBackend(const StaticSpace& stated, FakeDevice& device)
-      : StaticSpaceBackend(stated, device.info()), device_(device), faults_(FaultList::of_environment()) {}
-  Versions versions() const override { return {{"fake.gemm", "1"}}; }
-
-  std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config, const PrepareContext&) override {
-    double luck = 1;
-    Requirement states = stated(config);
-    for (const PlantedFault& one : faults_.of(problem, config, FaultStep::prepare)) {
-      if (!is_due(one, 1)) continue;
-      if (one.fault == InjectedFault::fast)
-        luck = kLuck;
-      else if (one.fault == InjectedFault::unstated)
-        states = Requirement::none;
-      else
-        perform(one.fault);
-    }
-    auto plan = healthy_plan(problem, config, luck, states);
-    auto faults = faults_.of(problem, config, FaultStep::run);
-    const auto last = faults_.of(problem, config, FaultStep::unload);
-    faults.insert(faults.end(), last.begin(), last.end());
-    if (faults.empty()) return plan;
-    return plant(std::move(faults), std::move(plan), GemmOp().tensors(problem), device_);
-  }
+  using FakeBackend::FakeBackend;
 
  private:
   /// All are the same loop; what they state differs, as it does among real kernels.
-  static Requirement stated(const Config& config) {
+  Requirement stated(const Config& config) const override {
     const int64_t split = config.integer("split_k");
     return split == 1 ? Requirement::batch_invariant : split == 2 ? Requirement::deterministic : Requirement::none;
   }
   std::unique_ptr<Plan> healthy_plan(const Problem& problem, const Config& config, double luck,
-                                     Requirement states) const {
+                                     Requirement states) const override {
     const auto shape = GemmShape::of(problem);
-    const auto work = GemmOp().work(problem);
-    const double ideal = device_.roofline_us(work.flops, work.bytes, work.arithmetic);
+    const auto work = op().work(problem);
+    const double ideal = device().roofline_us(work.flops, work.bytes, work.arithmetic);
     const double split = static_cast<double>(config.integer("split_k"));
     const double wanted_split = shape.k >= 8 * std::max(shape.m, shape.n) ? 4 : 1;
     const double penalty = 1 + 0.12 * tile_waste(config.integer("tile_m"), shape.m) +
@@ -147,11 +115,8 @@ class FakeBackend final : public StaticSpaceBackend {
                            0.05 * std::abs(std::log2(split / wanted_split));
     const Layout layout{layout_of(config)};
     const double gain = layout.name == kPlainLayout ? 1 : shape.m <= kFewRows ? kPackedFewRows : kPackedManyRows;
-    return std::make_unique<FakePlan>(shape, layout, (2.0 + ideal * 1.2 * penalty) * gain * luck, device_, states);
+    return std::make_unique<FakePlan>(shape, layout, (2.0 + ideal * 1.2 * penalty) * gain * luck, device(), states);
   }
-
-  FakeDevice& device_;
-  FaultList faults_;
 };
 
 class FakeSolver final : public Solver, public StaticSpace {
@@ -190,15 +155,19 @@ class FakeSolver final : public Solver, public StaticSpace {
     return Config(std::move(values));
   }
   std::unique_ptr<Backend> open(Device& device) const override {
-    auto* fake = dynamic_cast<FakeDevice*>(&device);
-    if (!fake) fail(ErrorCode::unavailable, "the fake solver needs the fake device, got '{}'", device.info().id);
-    return std::make_unique<FakeBackend>(*this, *fake);
+    return std::make_unique<FakeGemmBackend>(*this, fake_device(device), *find_op("gemm_a16w16"), "fake.gemm");
   }
 };
 
 }  // namespace
 
 void register_fake_solver(Registry& registry);
-void register_fake_solver(Registry& registry) { registry.add(std::make_unique<FakeSolver>()); }
+void register_fake_solver(Registry& registry) {
+  registry.add(std::make_unique<FakeSolver>());
+  for (const Op* op : ops()) {
+    const bool is_of_this_build = op->family().number < OpId::first_registered;
+    if (is_of_this_build && op->name() != "gemm_a16w16") registry.add(make_fake_op_solver(*op));
+  }
+}
 
 }  // namespace attune

@@ -52,6 +52,16 @@ TEST_F(FakeSolverTimes, FollowTheFormula) {
   EXPECT_NEAR(us(problem, Config::parse("split_k=1;tile_m=64;tile_n=128")), fixed_us + 1.2 * 1.08 * ideal_us, 1e-9);
 }
 
+TEST(FakeOpSolver, ComputesEveryOpOfThisBuildRight) {
+  for (const Op* op : ops()) {
+    if (op->family().number >= OpId::first_registered || op->name() == "gemm_a16w16") continue;
+    OpenedSolver fake("fake." + std::string(op->name()), "fake:0");
+    const std::string problem = std::string(op->name()) + " " + std::string(op->family().samples[1]);
+    EXPECT_EQ(fake.wrong(problem, "tile=16;unroll=2"), "") << problem;
+    EXPECT_EQ(fake.configs(problem).size(), 12u);
+  }
+}
+
 TEST_F(FakeSolverTimes, AreOfTheFakeDeviceOnly) {
   OpenedSolver portable("portable.gemm");
   const auto problem = fake_.problem("gemm_a16w16 m=8 n=8 k=8 dtype=fp32");
