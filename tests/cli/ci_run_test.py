@@ -104,11 +104,11 @@ class Artefacts(CiRun):
 
     def test_without_names_are_all_families_with_a_list_and_the_folder_is_the_configuration_folder(self):
         self.shapes("1,40,40")
-        self.put("configs/a8w8_blockscale_untuned_gemm.csv", "M,N,K\n1,2,3\n")
+        self.put("configs/a8w8_bpreshuffle_untuned_gemm.csv", "M,N,K\n1,2,3\n")
         result = self.attune("ci", "run", "--shapes", "", "--arguments", "--devices fake:0 --quiet-wait 0 --cache 'my kernels'",
                              "--json", env=self.where)
         self.assertEqual(result.json["inputs"]["shapes"], ["gemm_a16w16"])
-        self.assertIn("left out, this build cannot tune gemm_a8w8_blockscale", result.stderr)
+        self.assertIn("left out, this build cannot tune gemm_a8w8_bpreshuffle", result.stderr)
         # A finished run is begun anew in the same folder, with other inputs, too; what the journal holds stands.
         decided = self.decided()
         self.ci("--max-regression", "3")
@@ -366,18 +366,18 @@ class BadInput(CiRun):
 
     def test_a_named_family_that_cannot_be_tuned_is_skipped_and_the_exit_status_shows_it(self):
         self.shapes("1,40,40")
-        result = self.ci("--shapes", "ck_gemm_a8w8_bpreshuffle, gemm_a16w16, ck_gemm_a8w8_blockscale", status=1)
-        for family in ("gemm_a8w8_bpreshuffle", "gemm_a8w8_blockscale"):
+        result = self.ci("--shapes", "ck_gemm_a8w8_bpreshuffle, gemm_a16w16, ck_gemm_a8w8_blockscale_bpreshuffle", status=1)
+        for family in ("gemm_a8w8_bpreshuffle", "gemm_a8w8_blockscale_bpreshuffle"):
             self.assertIn(f"{family}: skipped: this build reads the tables of {family} but cannot tune them", result.stderr)
             self.assertIn(f"this build reads the tables of {family}", self.read("ci-results/report.md"))
         answer = self.results()
         self.assertEqual([(one["family"], one["done"]) for one in answer["families"]],
-                         [("gemm_a16w16", True), ("gemm_a8w8_bpreshuffle", False), ("gemm_a8w8_blockscale", False)])
+                         [("gemm_a16w16", True), ("gemm_a8w8_bpreshuffle", False), ("gemm_a8w8_blockscale_bpreshuffle", False)])
         self.assertEqual((answer["ending"], len(self.rows("configs/" + TUNED))), ("done", 1))
 
     def test_a_list_of_such_families_alone_has_a_report_with_a_line_for_each(self):
         self.shapes("1,40,40")
-        names = ("ck_gemm_a4w4_blockscale", "ck_gemm_a8w8_blockscale", "ck_gemm_a8w8_blockscale_bpreshuffle", "ck_gemm_a8w8_bpreshuffle")
+        names = ("ck_batched_gemm_bf16", "ck_batched_gemm_a8w8", "ck_gemm_a8w8_blockscale_bpreshuffle", "ck_gemm_a8w8_bpreshuffle")
         result = self.ci("--shapes", ", ".join(names), status=1)
         for family in (name.removeprefix("ck_") for name in names):
             self.assertIn(f"{family}: skipped: this build reads the tables of {family} but cannot tune them", result.stderr)
