@@ -45,7 +45,7 @@ class Quantised(story.Story):
         self.attune("tune", "-i", "a8w8_blockscale_untuned_gemm.csv", "--dtype", "e4m3fnuz", "-o", "a8w8_blockscale_tuned_gemm.csv", *FAST)
         self.assertEqual([row["q_dtype_w"] or "" for row in self.rows("a8w8_blockscale_tuned_gemm.csv")], ["", "torch.float8_e4m3fnuz"])
         found = self.attune("explain", "gemm_a8w8_blockscale m=1 n=48 k=64", "-t", "a8w8_blockscale_tuned_gemm.csv", "--json").json
-        self.assertEqual((found["match"], found["line"]), ("exact", 2))
+        self.assertEqual((found["match"], found["candidate"]), ("exact", row["kernelName"]))
 
     def test_bad_input_is_one_sentence(self):
         tune = ("tune", "--op", "gemm_a8w8_blockscale", "-m", "1", "-n", "2", "-k", "3")
