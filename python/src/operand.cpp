@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "attributes.h"
@@ -32,19 +33,44 @@ std::string tuple_text(const int64_t* values, int count) {
   return text + (count == 1 ? ",)" : ")");
 }
 
-/// Converts a format letter of Python's module struct, for native types.
-std::optional<DType> dtype_of_format(const char* format) {
+/// A type that neither the buffer protocol nor, in PyTorch's older versions, DLPack carries.
+struct ViewedType {
+  std::string_view name;
+  DType dtype;
+  const char* view;  ///< The type of the view.
+};
+constexpr ViewedType kViewedTypes[] = {{"bfloat16", DType::bf16, "uint16"},
+                                       {"float8_e4m3fn", DType::e4m3fn, "uint8"},
+                                       {"float8_e4m3fnuz", DType::e4m3fnuz, "uint8"},
+                                       {"float8_e8m0fnu", DType::e8m0, "uint8"},
+                                       {"float4_e2m1fn_x2", DType::e2m1, "uint8"}};
+const ViewedType* find_viewed(std::string_view name) {
+  for (const ViewedType& type : kViewedTypes) {
+    if (type.name == name) return &type;
+  }
+  return nullptr;
+}
+
+/// Converts a format letter of Python's module struct, for native types. `bytes`: what unsigned ones hold.
+std::optional<DType> dtype_of_format(const char* format, std::optional<DType> bytes) {
   if (format == nullptr) return std::nullopt;
   if (*format == '<' || *format == '=' || *format == '@') ++format;
   if (std::strcmp(format, "f") == 0) return DType::fp32;
   if (std::strcmp(format, "e") == 0) return DType::fp16;
   if (std::strcmp(format, "b") == 0) return DType::int8;
+  if (std::strcmp(format, "B") == 0) return bytes;
   return std::nullopt;
 }
 
-std::optional<DType> dtype_of(const nb::dlpack::dtype& dtype) {
+std::optional<DType> dtype_of(const nb::dlpack::dtype& dtype, std::optional<DType> bytes) {
   using Code = nb::dlpack::dtype_code;
   if (dtype.lanes != 1) return std::nullopt;
+  // DLPack 1.1 numbers the narrow floats.
+  constexpr uint8_t kE4m3fn = 10, kE4m3fnuz = 11, kE8m0 = 14;
+  if (dtype.code == kE4m3fn && dtype.bits == 8) return DType::e4m3fn;
+  if (dtype.code == kE4m3fnuz && dtype.bits == 8) return DType::e4m3fnuz;
+  if (dtype.code == kE8m0 && dtype.bits == 8) return DType::e8m0;
+  if (dtype.code == static_cast<uint8_t>(Code::UInt) && dtype.bits == 8) return bytes;
   if (dtype.code == static_cast<uint8_t>(Code::Float) && dtype.bits == 32) return DType::fp32;
   if (dtype.code == static_cast<uint8_t>(Code::Float) && dtype.bits == 16) return DType::fp16;
   if (dtype.code == static_cast<uint8_t>(Code::Bfloat) && dtype.bits == 16) return DType::bf16;
@@ -88,8 +114,9 @@ nb::object numpy_dtype(DType dtype) {
 
 }  // namespace
 
-Operand::Operand(const char* role, nb::handle array, CallDevice& call, bool writable, ElementTypes types)
-    : role_(role), types_(types) {
+Operand::Operand(const char* role, nb::handle array, CallDevice& call, bool writable, ElementTypes types,
+                 std::optional<DType> bytes)
+    : role_(role), types_(types), bytes_(bytes) {
   if (is_masked(array))
     fail_type(std::string(role) + " is a numpy.ma.MaskedArray, whose mask would be ignored; pass " + role +
               ".filled(0) or another array without a mask");
@@ -112,12 +139,12 @@ bool Operand::take_buffer(nb::handle array, bool writable) {
   if (!PyObject_CheckBuffer(array.ptr())) return false;
   if (PyObject_GetBuffer(array.ptr(), &buffer_, writable ? PyBUF_RECORDS : PyBUF_RECORDS_RO) != 0) {
     const std::string why = taken_error();
-    if (take_bf16_view(array, writable)) return true;
+    if (take_view(array, writable)) return true;
     if (writable) fail_value(std::string(role_) + " cannot be written to: " + why);
     refuse_dtype(array, why);
   }
   has_buffer_ = true;
-  const auto dtype = view_.is_valid() ? DType::bf16 : accepted(dtype_of_format(buffer_.format));
+  const auto dtype = accepted(viewed_ ? viewed_ : dtype_of_format(buffer_.format, bytes_));
   if (!dtype) refuse_dtype(array, buffer_.format == nullptr ? "bytes" : buffer_.format);
   dtype_ = *dtype;
   data_ = buffer_.buf;
@@ -129,12 +156,15 @@ bool Operand::take_buffer(nb::handle array, bool writable) {
   return true;
 }
 
-/// Handles bf16 arrays: NumPy does not export the memory of types that are not its own.
-bool Operand::take_bf16_view(nb::handle array, bool writable) {
-  if (view_.is_valid() || !has_attribute(array, "dtype") || text_of(array.attr("dtype")) != "bfloat16") return false;
-  PyObject* const view = in_python([&] { return PyObject_CallMethod(array.ptr(), "view", "s", "uint16"); });
+/// Handles arrays of ml_dtypes: NumPy does not export the memory of types that are not its own.
+bool Operand::take_view(nb::handle array, bool writable) {
+  if (view_.is_valid() || !has_attribute(array, "dtype")) return false;
+  const ViewedType* const type = find_viewed(text_of(array.attr("dtype")));
+  if (type == nullptr || !accepted(type->dtype)) return false;
+  PyObject* const view = in_python([&] { return PyObject_CallMethod(array.ptr(), "view", "s", type->view); });
   if (view == nullptr) nb::raise_python_error();
   view_ = nb::steal(view);
+  viewed_ = type->dtype;
   return take_buffer(view_, writable);
 }
 
@@ -162,7 +192,21 @@ nb::object Operand::dlpack(nb::handle array, CallDevice& call) const {
   return nb::steal(in_python([&] { return PyObject_Call(function.ptr(), nothing.ptr(), named.ptr()); }));
 }
 
+/// Tensors of PyTorch whose type DLPack does not carry in all its versions are viewed as bytes first.
 void Operand::take_dlpack(nb::handle array, CallDevice& call) {
+  if (types_ == ElementTypes::all && !view_.is_valid()) {
+    constexpr std::string_view kPrefix = "torch.float";
+    const nb::object dtype = attribute_if_any(array, "dtype");
+    const std::string name = dtype.is_valid() ? text_of(dtype) : "";
+    const ViewedType* const type =
+        name.starts_with(kPrefix) ? find_viewed(name.substr(kPrefix.find('.') + 1)) : nullptr;
+    if (type != nullptr) {
+      const nb::object bytes = nb::module_::import_("torch").attr(type->view);
+      view_ = array.attr("view")(bytes);
+      viewed_ = type->dtype;
+      return take_dlpack(view_, call);
+    }
+  }
   capsule_ = dlpack(array, call);
   if (!capsule_.is_valid()) {
     const std::string why = taken_error();
@@ -178,7 +222,7 @@ void Operand::take_dlpack(nb::handle array, CallDevice& call) {
   if (tensor.device.device_type != nb::device::cpu::value && call.place().kind == DeviceKind::host)
     fail_value(std::string(role_) + " must be on the CPU, its DLPack device is of type " +
                std::to_string(tensor.device.device_type));
-  const auto dtype = accepted(dtype_of(tensor.dtype));
+  const auto dtype = accepted(viewed_ ? viewed_ : dtype_of(tensor.dtype, bytes_));
   if (!dtype) refuse_dtype(array, std::to_string(tensor.dtype.bits) + " bits");
   dtype_ = *dtype;
   data_ = static_cast<char*>(tensor.data) + tensor.byte_offset;
@@ -190,13 +234,14 @@ void Operand::take_dlpack(nb::handle array, CallDevice& call) {
 
 /// Nothing for a type that this operand must not have.
 std::optional<DType> Operand::accepted(std::optional<DType> dtype) const {
-  return types_ == ElementTypes::floats && dtype == DType::int8 ? std::nullopt : dtype;
+  const bool is_float = dtype == DType::fp32 || dtype == DType::fp16 || dtype == DType::bf16;
+  return types_ == ElementTypes::floats && !is_float ? std::nullopt : dtype;
 }
 
 void Operand::refuse_dtype(nb::handle array, const std::string& what) const {
   fail_type(std::string(role_) + " must be " +
-            (types_ == ElementTypes::all ? "fp32, fp16, bf16 or int8" : "fp32, fp16 or bf16") + ", got " +
-            (has_attribute(array, "dtype") ? text_of(array.attr("dtype")) : what));
+            (types_ == ElementTypes::all ? "fp32, fp16, bf16, int8 or a narrow float" : "fp32, fp16 or bf16") +
+            ", got " + (has_attribute(array, "dtype") ? text_of(array.attr("dtype")) : what));
 }
 
 void Operand::count_elements() {
@@ -258,10 +303,13 @@ nb::object Operand::make_out(nb::handle array, int64_t length, DType dtype) cons
   fail_type("out is required: cannot make an array of type " + std::string(name(dtype)) + " of the same kind as x");
 }
 
+/// Elements of four bits are counted in pairs.
+int64_t Operand::num_bytes() const noexcept { return elements_ * (bits(dtype_) == 4 ? 1 : bits(dtype_) / 8); }
+
 bool Operand::overlaps(const Operand& other) const noexcept {
   const auto begin = reinterpret_cast<uintptr_t>(data_), other_begin = reinterpret_cast<uintptr_t>(other.data_);
-  const auto end = begin + static_cast<uintptr_t>(elements_ * bits(dtype_) / 8);
-  const auto other_end = other_begin + static_cast<uintptr_t>(other.elements_ * bits(other.dtype_) / 8);
+  const auto end = begin + static_cast<uintptr_t>(num_bytes());
+  const auto other_end = other_begin + static_cast<uintptr_t>(other.num_bytes());
   return begin < other_end && other_begin < end;
 }
 

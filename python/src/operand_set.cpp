@@ -3,6 +3,8 @@
 
 #include <nanobind/stl/string.h>
 
+#include <optional>
+
 #include "errors.h"
 #include "gil.h"
 
@@ -11,11 +13,18 @@ namespace nb = nanobind;
 namespace attune::python {
 namespace {
 
+/// The shape of an array: with elements of four bits, a row is whole bytes.
+std::vector<int64_t> array_shape(const TensorSpec& spec) {
+  std::vector<int64_t> shape = spec.shape;
+  if (bits(spec.dtype) == 4) shape.back() = (shape.back() + 1) / 2;
+  return shape;
+}
+
 std::string shape_text(const TensorSpec& spec) {
+  const std::vector<int64_t> shape = array_shape(spec);
   std::string text = "(";
-  for (size_t axis = 0; axis < spec.shape.size(); ++axis)
-    text += (axis == 0 ? "" : ", ") + std::to_string(spec.shape[axis]);
-  return text + (spec.shape.size() == 1 ? ",)" : ")");
+  for (size_t axis = 0; axis < shape.size(); ++axis) text += (axis == 0 ? "" : ", ") + std::to_string(shape[axis]);
+  return text + (shape.size() == 1 ? ",)" : ")");
 }
 
 void check(const std::string& role, const Operand& operand, const TensorSpec& spec) {
@@ -23,12 +32,18 @@ void check(const std::string& role, const Operand& operand, const TensorSpec& sp
     fail_type(role + " must be " + std::string(name(spec.dtype)) + ", as the problem states, got " +
               std::string(name(operand.dtype())));
   }
-  bool fits = operand.ndim() == static_cast<int>(spec.shape.size());
+  const std::vector<int64_t> shape = array_shape(spec);
+  bool fits = operand.ndim() == static_cast<int>(shape.size());
   for (int axis = 0; fits && axis < operand.ndim(); ++axis)
-    fits = operand.dim(axis) == spec.shape[static_cast<size_t>(axis)];
+    fits = operand.dim(axis) == shape[static_cast<size_t>(axis)];
   if (!fits)
     fail_value(role + " must have the shape " + shape_text(spec) + ", as the problem states, got " +
                operand.shape_text());
+}
+
+/// What an array of uint8 holds: types that not every library of arrays has.
+std::optional<DType> bytes_in(DType dtype) {
+  return dtype == DType::e2m1 || dtype == DType::e8m0 ? std::optional(dtype) : std::nullopt;
 }
 
 /// Returns the values of a dict by role, in the order of the specs.
@@ -69,7 +84,8 @@ OperandSet::OperandSet(nb::handle tensors, const std::vector<TensorSpec>& specs,
     const bool is_output = specs[i].use == Use::output;
     const nb::handle array(PyList_GetItem(arrays.ptr(), static_cast<Py_ssize_t>(i)));
     const std::string& role = roles_.emplace_back("tensors[" + std::to_string(i) + "] (" + specs[i].role + ")");
-    const Operand& operand = operands_.emplace_back(role.c_str(), array, call, is_output, ElementTypes::all);
+    const Operand& operand =
+        operands_.emplace_back(role.c_str(), array, call, is_output, ElementTypes::all, bytes_in(specs[i].dtype));
     check(role, operand, specs[i]);
     places_.push_back(operand.data());
     for (const Operand& other : operands_) {

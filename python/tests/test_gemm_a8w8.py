@@ -58,7 +58,7 @@ class Errors(unittest.TestCase):
 
     def test_name_the_argument(self):
         x, w, x_scale, w_scale = operands(4, 8, 16)
-        self.refused(TypeError, "x must be int8, got fp32", x.astype(np.float32), w, x_scale, w_scale)
+        self.refused(TypeError, "x must be int8, e4m3fn or e4m3fnuz, got fp32", x.astype(np.float32), w, x_scale, w_scale)
         self.refused(TypeError, "x_scale must be fp32, got fp16", x, w, x_scale.astype(np.float16), w_scale)
         self.refused(ValueError, r"one element for each row of x and of w, 4 and 8", x, w, x_scale[:3], w_scale)
         self.refused(ValueError, r"one element each", x, w, x_scale[:1], w_scale)

@@ -49,7 +49,7 @@ class PackedOperands(unittest.TestCase):
             (ValueError, "the shape (40, 48)", lambda: attune.pack_operands(PACKED.format(1), [numbers(40, 40)])),
             (TypeError, "must be fp32", lambda: attune.pack_operands(PACKED.format(1), [w.astype(np.float16)])),
             (TypeError, "must be fp32", lambda: attune.pack_operands(PACKED.format(1), [np.zeros((40, 48), np.int8)])),
-            (TypeError, "fp16, bf16 or int8, got int32", lambda: attune.pack_operands(PACKED.format(1), [w.astype(np.int32)])),
+            (TypeError, "fp16, bf16, int8 or a narrow float, got int32", lambda: attune.pack_operands(PACKED.format(1), [w.astype(np.int32)])),
             (errors.InvalidInputError, "", lambda: attune.run(problem.replace("n=40", "n=8"), None, [x, out[:, :8].copy()], packed)),
             (errors.UnavailableError, "", lambda: attune.pack_operands(PACKED.format(1), [w], max_bytes=1)),
         ):

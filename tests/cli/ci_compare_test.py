@@ -72,8 +72,8 @@ class Bench(BeforeAfter):
         self.refused("bench", "-i", "none.csv", *story.FAKE, says="none.csv")
         self.put("wrong.csv", f"{KEY}\nseven,2,3{REST}\n")
         self.refused("bench", "-i", "wrong.csv", *story.FAKE, says="wrong.csv:2")
-        self.put("a8w8_blockscale_untuned_gemm.csv", "M,N,K\n1,2,3\n")
-        self.refused("bench", "-i", "a8w8_blockscale_untuned_gemm.csv", *story.FAKE, says="gemm_a8w8_blockscale")
+        self.put("a8w8_bpreshuffle_untuned_gemm.csv", "M,N,K\n1,2,3\n")
+        self.refused("bench", "-i", "a8w8_bpreshuffle_untuned_gemm.csv", *story.FAKE, says="gemm_a8w8_bpreshuffle")
 
 
 class Compare(BeforeAfter):

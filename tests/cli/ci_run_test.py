@@ -378,7 +378,7 @@ class BadInput(CiRun):
 
     def test_a_list_of_such_families_alone_has_a_report_with_a_line_for_each(self):
         self.shapes("1,40,40")
-        names = ("batched_gemm_bf16", "batched_gemm_a8w8", "ck_gemm_a8w8_blockscale_bpreshuffle", "ck_gemm_a8w8_bpreshuffle")
+        names = ("ck_batched_gemm_bf16", "ck_batched_gemm_a8w8", "ck_gemm_a8w8_blockscale_bpreshuffle", "ck_gemm_a8w8_bpreshuffle")
         result = self.ci("--shapes", ", ".join(names), status=1)
         for family in (name.removeprefix("ck_") for name in names):
             self.assertIn(f"{family}: skipped: this build reads the tables of {family} but cannot tune them", result.stderr)
