@@ -6,12 +6,16 @@
 namespace attune {
 
 const OnednnLibrary& onednn_library() {
-  static constexpr OnednnLibrary library{"onednn3", "onednn3.gemm", "oneDNN 3 matmul, every implementation it offers",
+  static constexpr OnednnLibrary library{"onednn3",
+                                         "onednn3.gemm",
+                                         "oneDNN 3 matmul, every implementation it offers",
                                          "onednn3.gemm_a8w8",
-                                         "oneDNN 3 matmul of int8 or converted to bf16, scaled by Attune"};
+                                         "oneDNN 3 matmul of int8 or converted to bf16, scaled by Attune",
+                                         "onednn3.conv",
+                                         "oneDNN 3 convolution, every implementation and order of the tensors"};
   return library;
 }
 
 }  // namespace attune
 
-ATTUNE_SOLVER_MODULE(attune::OnednnSolver, attune::OnednnQuantisedSolver)
+ATTUNE_SOLVER_MODULE(attune::OnednnSolver, attune::OnednnQuantisedSolver, attune::OnednnConvSolver)
