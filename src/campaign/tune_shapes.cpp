@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include "base/error.h"
@@ -15,6 +16,7 @@
 #include "formats/csv/architectures.h"
 #include "formats/csv/shape_list.h"
 #include "formats/csv/untuned_table.h"
+#include "formats/driver/driver_lines.h"
 #include "formats/model_config/model_options.h"
 #include "formats/tune_gemm/tune_gemm.h"
 #include "ops/attribute_setting.h"
@@ -154,6 +156,24 @@ TuneShapes read_csv(const TuneOptions& options, const DeviceInfo& device) {
   return shapes;
 }
 
+/// Reads command lines of MIOpenDriver.
+TuneShapes read_driver(const TuneOptions& options, const DeviceInfo& device) {
+  const FamilySpec& family = *find_family("conv");
+  if (const FamilySpec* named = family_option(options.op); named != nullptr && named != &family)
+    fail(ErrorCode::invalid_input, "lines of MIOpenDriver are problems of conv, omit --op: '{}'", options.op);
+  const DriverFile file = read_driver_lines(options.input);
+  TuneShapes shapes{.family = &family, .source = options.input, .notices = file.notices};
+  const auto set = values_of(family, options.settings);
+  std::set<std::string> keys;
+  for (const DriverProblem& one : file.problems) {
+    Problem problem = one.problem;
+    for (const auto& [attribute, value] : set) problem = problem.with(attribute, value);
+    if (keys.insert(problem.key()).second)
+      add_shape(shapes, problem, options.input + ":" + std::to_string(one.line), device);
+  }
+  return shapes;
+}
+
 /// The family of a model's shapes to tune, and a notice about families that this build cannot tune; empty: no notice.
 struct ModelFamily {
   const FamilySpec* family = nullptr;
@@ -206,7 +226,7 @@ TuneShapes read_model(const TuneOptions& options, const DeviceInfo& device) {
 }
 
 /// Source of the shapes of a run.
-enum class ShapeSource : uint8_t { values, model, size, yaml, csv, default_csv };
+enum class ShapeSource : uint8_t { values, model, size, yaml, driver, csv, default_csv };
 
 ShapeSource source_of(const TuneOptions& options) {
   const std::pair<bool, ShapeSource> sources[] = {{!options.problems.empty(), ShapeSource::values},
@@ -219,7 +239,8 @@ ShapeSource source_of(const TuneOptions& options) {
     fail(ErrorCode::invalid_input,
          "give one of -i, --gemm_size_file, --model_dir and the sizes of one problem, such as -m -n -k");
   const auto* const given = std::ranges::find_if(sources, is_given);
-  return given != std::end(sources) ? given->second : ShapeSource::default_csv;
+  if (given == std::end(sources)) return ShapeSource::default_csv;
+  return given->second == ShapeSource::csv && is_driver_file(options.input) ? ShapeSource::driver : given->second;
 }
 
 }  // namespace
@@ -241,6 +262,8 @@ TuneShapes read_tune_shapes(const TuneOptions& options, const DeviceInfo& device
       return read_size(options, device);
     case ShapeSource::yaml:
       return read_yaml(options, device);
+    case ShapeSource::driver:
+      return read_driver(options, device);
     default:
       return read_csv(options, device);
   }

@@ -14,8 +14,10 @@
 #include "cli/flags/arguments.h"
 #include "cli/flags/model_flags.h"
 #include "formats/csv/untuned_table.h"
+#include "formats/driver/driver_lines.h"
 #include "formats/model_config/model_options.h"
 #include "ops/family.h"
+#include "ops/op.h"
 #include "report/json_output.h"
 
 namespace attune {
@@ -26,7 +28,8 @@ using nlohmann::ordered_json;
 struct ShapesOptions {
   ModelOptions model;
   std::string dtype, outdtype, op, output;
-  bool json = false;
+  std::string driver_lines, batches, command, defaults = "miopen";
+  bool strict = false, json = false;
 };
 
 /// A shape list to write.
@@ -128,9 +131,79 @@ void print_as_json(const ModelShapes& shapes, const std::vector<OutputFile>& fil
   print_json({{"products", products}, {"notices", shapes.notices}, {"files", written}});
 }
 
+/// The lines of the file that are no convolutions, by operator or defect.
+ordered_json skips_as_json(const DriverFile& file) {
+  ordered_json skips = ordered_json::array();
+  for (const DriverSkip& skip : file.skipped) {
+    ordered_json one =
+        skip.name.empty() ? ordered_json{{"defect", skip.reason}} : ordered_json{{"operator", skip.name}};
+    one["lines"] = skip.lines;
+    skips.push_back(std::move(one));
+  }
+  return skips;
+}
+
+/// Lists the convolutions of a file with lines of MIOpenDriver. Problems that the op refuses are named and skipped.
+int run_driver_shapes(const ShapesOptions& options) {
+  const FamilySpec& family = *find_family("conv");
+  if (!options.model.folder.empty() || !options.outdtype.empty())
+    fail(ErrorCode::invalid_input, "-i reads command lines of MIOpenDriver: omit --model_dir and --outdtype");
+  if (const FamilySpec* named = family_option(options.op); named != nullptr && named != &family)
+    fail(ErrorCode::invalid_input, "lines of MIOpenDriver are problems of conv, omit --op: '{}'", options.op);
+  DriverOptions reading{.command = options.command, .strict = options.strict};
+  if (!options.batches.empty()) reading.batches = parse_batches(options.batches);
+  if (!options.command.empty()) check_driver_command(options.command);
+  if (options.defaults == "mituna") reading.defaults = DriverDefaults::mituna;
+  if (!is_driver_file(options.driver_lines))
+    fail(ErrorCode::invalid_input, "-i reads command lines of MIOpenDriver, the first line is none: '{}'",
+         shown(options.driver_lines, 500));
+  const DriverFile file = read_driver_lines(options.driver_lines, reading);
+  std::vector<Problem> problems;
+  std::vector<std::string> notices = file.notices;
+  for (const DriverProblem& one : file.problems) {
+    try {
+      const Problem typed = options.dtype.empty() ? one.problem : one.problem.with("dtype", options.dtype);
+      problems.push_back(op_of(typed).normalise(typed, {}));
+    } catch (const Error& error) {
+      notices.push_back(fmt::format("{}:{}: {}", options.driver_lines, one.line, error.what()));
+    }
+  }
+  if (options.strict && notices.size() > file.notices.size())
+    fail(ErrorCode::invalid_input, "{}", notices[file.notices.size()]);
+  if (!options.output.empty()) {
+    check_output(options.output);
+    check_untuned_output(options.output, family);
+    write_file_atomically(options.output, untuned_text(family, problems));
+  }
+  if (options.json) {
+    ordered_json keys = ordered_json::array();
+    for (const Problem& problem : problems) keys.push_back(problem.key());
+    print_json({{"lines", file.num_lines},
+                {"blank", file.num_blank},
+                {"convolutions", file.num_convolutions},
+                {"skipped", skips_as_json(file)},
+                {"problems", keys},
+                {"notices", notices}});
+    return 0;
+  }
+  for (const std::string& notice : notices) print_line(stderr, "note: " + notice);
+  if (options.output.empty()) {
+    for (const Problem& problem : problems) print_line(stdout, problem.key());
+  }
+  print_line(
+      options.output.empty() ? stderr : stdout,
+      fmt::format("{} in {}{}", counted(problems.size(), "problem"), counted(file.num_convolutions, "convolution"),
+                  options.output.empty() ? "" : ", written to " + options.output));
+  return 0;
+}
+
 int run_shapes(const ShapesOptions& options) {
+  if (!options.driver_lines.empty()) return run_driver_shapes(options);
+  if (!options.batches.empty() || !options.command.empty() || options.strict)
+    fail(ErrorCode::invalid_input, "-b, -c and --strict are for the lines of -i");
   if (options.model.folder.empty())
-    fail(ErrorCode::invalid_input, "give the model with --model_dir DIR, the folder of its config.json");
+    fail(ErrorCode::invalid_input,
+         "give the model with --model_dir DIR, the folder of its config.json, or lines of MIOpenDriver with -i");
   const FamilySpec* family = family_option(options.op);
   ModelShapes shapes = shapes_of_model(options.model, options.dtype, options.outdtype);
   if (family) std::erase_if(shapes.products, [&](const LayerProduct& product) { return product.family != family; });
@@ -152,6 +225,17 @@ int run_shapes(const ShapesOptions& options) {
 void add_shapes_flags(CLI::App& command, Action& chosen) {
   auto options = std::make_shared<ShapesOptions>();
   add_model_flags(command, options->model, "Options");
+  command.add_option("-i,--driver_lines", options->driver_lines,
+                     "Instead of a model: a file of command lines of MIOpenDriver (docs/formats/driver.md)");
+  command.add_option("-b,--batches", options->batches, "Of -i: each line once for each batch size, such as 1,2,4");
+  command.add_option("-c,--command", options->command,
+                     "Of -i: operator of all convolutions, and so their type, such as convfp16");
+  command
+      .add_option("--defaults", options->defaults,
+                  "Of -i: values that a line leaves out, of MIOpenDriver or of the older importer (n 32)")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"miopen", "mituna"}));
+  command.add_flag("--strict", options->strict, "Of -i: fail at the first line that is no convolution");
   command.add_option("--dtype,--indtype", options->dtype,
                      "Data type: bf16, fp16 or fp32; overrides the model's torch_dtype");
   command.add_option("--outdtype", options->outdtype, "Result type; default: the data type");
@@ -162,15 +246,16 @@ void add_shapes_flags(CLI::App& command, Action& chosen) {
   command.footer(
       "Examples:\n"
       "  attune shapes --model_dir Llama-3.1-70B --tp 8 --nsets 1,512,4096 -o llama70B_bf16_untuned_gemm.csv\n"
-      "  attune shapes --model_dir DeepSeek-V3 --tp 8 -o lists/");
+      "  attune shapes --model_dir DeepSeek-V3 --tp 8 -o lists/\n"
+      "  attune shapes -i resnet50.txt -b 1,4 -o conv_untuned.csv");
   command.callback([options, &chosen] { chosen = [options] { return run_shapes(*options); }; });
 }
 
 }  // namespace
 
 Command shapes_command() {
-  return {CommandGroup::inspect, "shapes",
-          "List the shapes of a model: the products of its layers on one of --tp devices", add_shapes_flags};
+  return {CommandGroup::inspect, "shapes", "List the shapes of a model, or the convolutions of a file of driver lines",
+          add_shapes_flags};
 }
 
 }  // namespace attune

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "formats/csv/table.h"
+#include "formats/driver/driver_lines.h"
 #include "ops/op.h"
 #include "tables/captured_sources.h"
 
@@ -27,14 +28,26 @@ std::set<size_t> foreign_lines(const std::string& file, const FamilySpec& family
   return lines;
 }
 
+/// The problems of a file with lines of MIOpenDriver.
+ShapeList driver_shapes(const std::string& file, const ShapeOptions& options) {
+  ShapeList list{.family = find_family("conv"), .shapes = {}, .notices = {}};
+  if (const FamilySpec* named = family_option(options.op); named != nullptr && named != list.family)
+    fail(ErrorCode::invalid_input, "lines of MIOpenDriver are problems of conv, omit --op: '{}'", options.op);
+  DriverFile lines = read_driver_lines(file);
+  list.notices = std::move(lines.notices);
+  for (DriverProblem& one : lines.problems) list.shapes.push_back({std::move(one.problem), one.line});
+  return list;
+}
+
 }  // namespace
 
 DeviceShapes read_device_shapes(const std::string& file, const ShapeOptions& options, const DeviceInfo& device) {
-  ShapeList list = read_shapes(file, options);
+  const bool is_driver = is_driver_file(file);
+  ShapeList list = is_driver ? driver_shapes(file, options) : read_shapes(file, options);
   DeviceShapes found{.shapes = {}, .notices = std::move(list.notices)};
   if (find_op(list.family->op) == nullptr)
     fail(ErrorCode::invalid_input, "this build computes no {}, see `attune list ops`: '{}'", list.family->op, file);
-  const auto foreign = foreign_lines(file, *list.family, device);
+  const auto foreign = is_driver ? std::set<size_t>() : foreign_lines(file, *list.family, device);
   for (Shape& shape : list.shapes) {
     if (foreign.contains(shape.line)) continue;
     try {

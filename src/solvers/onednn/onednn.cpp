@@ -6,8 +6,12 @@
 namespace attune {
 
 const OnednnLibrary& onednn_library() {
-  static constexpr OnednnLibrary library{"onednn", "onednn.gemm", "oneDNN matmul, every implementation it offers",
-                                         "oneDNN matmul of int8 or of what is converted to bf16, scaled by Attune"};
+  static constexpr OnednnLibrary library{"onednn",
+                                         "onednn.gemm",
+                                         "oneDNN matmul, every implementation it offers",
+                                         "oneDNN matmul of int8 or of what is converted to bf16, scaled by Attune",
+                                         "onednn.conv",
+                                         "oneDNN convolution, every implementation and order of the tensors"};
   return library;
 }
 
@@ -15,4 +19,4 @@ const OnednnLibrary& onednn_library() {
 
 ATTUNE_SOLVER_MODULE(attune::OnednnSolver, attune::OnednnQuantised<attune::gemm_a8w8_family>,
                      attune::OnednnQuantised<attune::gemm_a8w8_blockscale_family>,
-                     attune::OnednnQuantised<attune::gemm_a4w4_blockscale_family>)
+                     attune::OnednnQuantised<attune::gemm_a4w4_blockscale_family>, attune::OnednnConvSolver)

@@ -13,6 +13,7 @@ struct OnednnLibrary {
   std::string_view name;  ///< `onednn3`: prefix of the keys of its versions and layouts.
   std::string_view id, title;
   std::string_view quantised_title;  ///< Of the solvers `<name>.<op>` of quantised products.
+  std::string_view conv_id, conv_title;
 };
 const OnednnLibrary& onednn_library();
 

@@ -48,4 +48,15 @@ class OnednnQuantised final : public OnednnQuantisedSolver {
   OnednnQuantised() : OnednnQuantisedSolver(kFamily()) {}
 };
 
+/// `onednn.conv`: convolutions of floats (onednn_conv_solver.cpp).
+class OnednnConvSolver final : public Solver {
+ public:
+  std::string_view id() const override { return onednn_library().conv_id; }
+  std::string_view version() const override { return "1"; }
+  std::string_view title() const override { return onednn_library().conv_title; }
+  std::string_view thread_pool() const override { return "libgomp"; }
+  Support supports(const Problem& problem, const DeviceInfo& device) const override;
+  std::unique_ptr<Backend> open(Device& device) const override;
+};
+
 }  // namespace attune
