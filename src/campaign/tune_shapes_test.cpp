@@ -82,11 +82,12 @@ TEST_F(ShapesToTune, ValuesAreASourceOfTheirOwn) {
 }
 
 TEST_F(ShapesToTune, ValuesOfAFamilyThatCannotBeTunedAreRefused) {
-  options_.op = "gemm_a8w8_blockscale";
+  options_.op = "gemm_a8w8_blockscale_bpreshuffle";
   ASSERT_FALSE(find_family(options_.op)->tunable);
-  options_.problems = {Problem::parse("gemm_a8w8_blockscale m=1 n=32 k=48")};
+  options_.problems = {Problem::parse("gemm_a8w8_blockscale_bpreshuffle m=1 n=32 k=48")};
   EXPECT_EQ(refused(),
-            "this version reads the tables of gemm_a8w8_blockscale but cannot tune it yet: 'the shapes of a program'");
+            "this version reads the tables of gemm_a8w8_blockscale_bpreshuffle but cannot tune it yet: 'the shapes of "
+            "a program'");
 }
 
 TEST_F(ShapesToTune, ALimitOfRowsIsNoneOfASize) {
@@ -170,7 +171,7 @@ TEST_F(ShapesToTune, AModelStatesItsOwnSettings) {
 }
 
 TEST_F(ShapesToTune, FamiliesOfAModelThatCannotBeTunedAreSkippedAndNamed) {
-  name_model(known_models::kDeepSeekV3);
+  name_model(known_models::kMixtral8x7B);
   EXPECT_THAT(read().notices, Contains(StartsWith("this version cannot tune these families and skips them: ")));
   options_.op = "fmoe";
   EXPECT_THAT(refused(), EndsWith("; attune shapes -o writes their lists"));

@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 2> kMeasuringFacts = {"least_sample_us", 
 
 }  // namespace
 
-DType DeviceInfo::fp8() const noexcept {
+DType fp8_of(std::string_view gfx) noexcept {
   return gfx == "gfx940" || gfx == "gfx941" || gfx == "gfx942" ? DType::e4m3fnuz : DType::e4m3fn;
 }
 

@@ -4,12 +4,17 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "attune/dtype.h"
 #include "core/device/instruction_sets.h"
 
 namespace attune {
+
+/// The 8-bit float of an architecture: e4m3fnuz on CDNA 3 (gfx940 to gfx942), whose matrix instructions have that one
+/// alone, e4m3fn elsewhere.
+DType fp8_of(std::string_view gfx) noexcept;
 
 /// Facts about one device, as data. `gfx` and `num_units` determine the winner; the rest is for people, rules
 /// (`device.<fact>`) and the environment of a record.
@@ -34,9 +39,8 @@ struct DeviceInfo {
 
   /// The instruction sets that `gfx` states or implies. Cheap.
   InstructionSets instruction_sets() const noexcept { return InstructionSets::of(gfx); }
-  /// The type that `fp8` stands for in a problem: e4m3fnuz on CDNA 3 (gfx940 to gfx942), whose matrix instructions have
-  /// that one alone, e4m3fn elsewhere. Cheap.
-  DType fp8() const noexcept;
+  /// The type that `fp8` stands for in a problem. Cheap.
+  DType fp8() const noexcept { return fp8_of(gfx); }
   /// The stated peak of multiplications in a type, in GFLOP/s. Empty: none is stated, and no time is too short for the
   /// arithmetic.
   std::optional<double> peak_of(DType arithmetic) const;

@@ -255,7 +255,7 @@ TEST_F(WeightsTest, WhatIsNoPackedProblemIsRefused) {
   GemmKey other = packed_key(0);
   other.in = DType::int8;
   EXPECT_THAT(refused([&] { dispatcher().pack_weights(other, plain_.data()); }), invalid("int8"));
-  other.op = OpId::gemm_a8w8_blockscale;
+  other.op = OpId::gemm_a8w8_blockscale_bpreshuffle;
   EXPECT_THAT(refused([&] { dispatcher().pack_weights(other, plain_.data()); }), HasSubstr("unavailable"));
   const Weights moved = std::move(weights);
   EXPECT_EQ(run(moved, 4).match, Match::exact);

@@ -34,8 +34,12 @@ struct AttributeSpec {
   /// Types that the op supports (empty: any type); names of a choice, in the order of their numbers.
   std::vector<std::string_view> allowed = {};
   std::string_view help = {};
+  /// The default is the 8-bit float of the device (fp8_of()), and `default_value` where no device is known.
+  bool is_device_fp8 = false;
   int64_t min = 1, max = kMaxExtent;  ///< Range of integers.
   bool contains(int64_t number) const noexcept { return number >= min && number <= max; }
+  /// Whether a problem read from a table or a key states nothing for this value.
+  bool omits(std::string_view value) const noexcept { return optional && !is_device_fp8 && value == default_value; }
 };
 
 /// The name of the 8-bit type in a problem that leaves its format to the device (DeviceInfo::fp8).

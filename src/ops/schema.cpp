@@ -46,9 +46,11 @@ std::string checked_value(const Problem& problem, const AttributeSpec& spec, con
   return text;
 }
 
-std::string default_of(const Problem& problem, const AttributeSpec& spec, const Attributes& before) {
+std::string default_of(const Problem& problem, const AttributeSpec& spec, const Attributes& before,
+                       const DeviceInfo& device) {
   if (spec.default_value.empty())
     fail(ErrorCode::invalid_input, "{} needs the attribute '{}'", problem.op(), spec.name);
+  if (spec.is_device_fp8) return std::string(name(device.fp8()));
   if (spec.follows.empty()) return std::string(spec.default_value);
   const auto other = std::ranges::find(before, spec.follows, &Attributes::value_type::first);
   ATTUNE_CHECK(other != before.end(), "the default of '{}' is that of an attribute behind it", spec.name);
@@ -74,8 +76,8 @@ Problem normalised(const Problem& problem, const FamilySpec& family, const Devic
   }
   Attributes attributes;
   for (const AttributeSpec* spec : in_text_order(family)) {
-    std::string value =
-        problem.has(spec->name) ? checked_value(problem, *spec, device) : default_of(problem, *spec, attributes);
+    std::string value = problem.has(spec->name) ? checked_value(problem, *spec, device)
+                                                : default_of(problem, *spec, attributes, device);
     if (spec->always || value != spec->default_value) attributes.emplace_back(spec->name, std::move(value));
   }
   return Problem(std::string(problem.op()), std::move(attributes));

@@ -76,7 +76,7 @@ TableSet read_table_set(std::span<const std::string> named, const std::string& o
 TableLookup::TableLookup(const TableSet& set, const DeviceInfo& device)
     : max_regret_(set.max_regret), device_(device.key()) {
   for (const Table& table : set.tables) {
-    const KeyCodes codes(table.family());
+    const KeyCodes codes(table.family(), device.fp8());
     tables_.push_back({table, codes, RowIndex(codes, table.documents(), device, set.require, set.bans)});
   }
 }

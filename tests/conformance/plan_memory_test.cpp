@@ -103,7 +103,7 @@ class PlanMemory : public SolverFixture {
 };
 
 /// Shapes that differ in all of M, N and K: `size` is about N and K. `types`: the op and its other attributes.
-Problem problem_of(const char* types, int64_t size, size_t number, const DeviceInfo& device) {
+Problem problem_of(const std::string& types, int64_t size, size_t number, const DeviceInfo& device) {
   const auto step = static_cast<int64_t>(number);
   const Problem problem =
       Problem::parse(fmt::format("{} m={} n={} k={}", types, 3 + number % 7, size + 2 * step, size + 16 + 2 * step));
@@ -117,8 +117,9 @@ TEST_P(PlanMemory, IsNotMoreThanAPlanSays) {
   constexpr int kMaxTries = 3;
   int num_weighed = 0;
   int64_t size = 32;
-  for (const char* types : {"gemm_a16w16 dtype=fp32", "gemm_a16w16 dtype=fp32 bias=1", "gemm_a16w16 dtype=bf16",
-                            "gemm_a16w16 dtype=bf16 outdtype=fp32", "gemm_a8w8", "gemm_a8w8 bias=1"}) {
+  std::vector<std::string> all = products();
+  all.insert(all.end(), {"gemm_a16w16 dtype=fp32 bias=1", "gemm_a16w16 dtype=bf16 outdtype=fp32", "gemm_a8w8 bias=1"});
+  for (const std::string& types : all) {
     for (size_t number = 0; number < kNumConfigs; ++number) {
       if (!solver_->supports(problem_of(types, size, 0, device_->info()), device_->info()).yes) continue;
       ++num_weighed;

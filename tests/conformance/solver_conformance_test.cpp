@@ -269,7 +269,7 @@ TEST_P(SolverConformance, WorksOnAsManyThreadsAsItsConfigSays) {
   if (units < 2) GTEST_SKIP() << "one core has one thread";
   if (running_times().empty()) GTEST_SKIP() << "this kernel does not count how long threads run";
   int num_checked = 0;
-  for (const char* product : {"gemm_a16w16 dtype=fp32", "gemm_a16w16 dtype=bf16", "gemm_a8w8"}) {
+  for (const std::string& product : products()) {
     const auto text = fmt::format("{} m=512 n=512 k=512", product);
     const auto problem = op_of(Problem::parse(text)).normalise(Problem::parse(text), device_->info());
     if (!solver_->supports(problem, device_->info()).yes) continue;

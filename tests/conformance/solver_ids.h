@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "ops/op.h"
 #include "solver/registry.h"
 
 namespace attune {
@@ -15,6 +17,17 @@ namespace attune {
 inline std::vector<std::string> solver_ids() {
   std::vector<std::string> all;
   for (const SolverEntry& entry : registry().entries()) all.push_back(entry.id);
+  return all;
+}
+
+/// Returns a text for each product that solvers compute, to which sizes are added: ops with an M, N and K, and the
+/// types of gemm_a16w16.
+inline std::vector<std::string> products() {
+  std::vector<std::string> all = {"gemm_a16w16 dtype=fp32", "gemm_a16w16 dtype=bf16"};
+  for (const Op* op : ops()) {
+    const auto has = [&](std::string_view size) { return find_column(op->family(), size) != nullptr; };
+    if (op->name() != "gemm_a16w16" && has("m") && has("n") && has("k")) all.emplace_back(op->name());
+  }
   return all;
 }
 

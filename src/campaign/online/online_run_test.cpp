@@ -214,17 +214,17 @@ TEST_F(OnlineQueueRun, AShapeThatEndsTheProcessEachTimeIsGivenUp) {
 
 TEST_F(OnlineQueueRun, WhatCannotBeTunedIsGivenUpWithoutACall) {
   const auto& all = families();
-  const auto other =
-      std::find_if(all.begin(), all.end(), [](const FamilySpec& one) { return one.op == "gemm_a8w8_blockscale"; });
+  const auto other = std::find_if(all.begin(), all.end(),
+                                  [](const FamilySpec& one) { return one.op == "gemm_a8w8_blockscale_bpreshuffle"; });
   ASSERT_NE(other, all.end());
   ASSERT_FALSE(other->tunable);
   make_private_folder(queue_.folder());
-  const Problem problem = Problem::parse("gemm_a8w8_blockscale m=1 n=32 k=48");
+  const Problem problem = Problem::parse("gemm_a8w8_blockscale_bpreshuffle m=1 n=32 k=48");
   queue_.add(*other, {&problem, 1});
   add({2});
   run();
   EXPECT_THAT(asked_, ElementsAre(ElementsAre(2)));
-  EXPECT_THAT(said_, Contains(HasSubstr("this version cannot tune gemm_a8w8_blockscale")));
+  EXPECT_THAT(said_, Contains(HasSubstr("this version cannot tune gemm_a8w8_blockscale_bpreshuffle")));
   EXPECT_FALSE(queue_.is_waiting());
 }
 

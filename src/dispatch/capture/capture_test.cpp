@@ -143,6 +143,7 @@ TEST_F(CaptureTest, EveryFamilyIsReadBackAsTheSameProblem) {
       const bool has_batch = family.key.front().name == "batch";
       GemmKey key{.op = family.number, .m = 3, .n = 256, .k = 512, .batch = has_batch ? 5 : 1, .in = DType::int8};
       if (family.op == "gemm_a16w16") key.in = DType::fp16;
+      if (family.op == "gemm_a8w8_blockscale") key.in = DType::e4m3fnuz;
       wanted[key_of(key)] = 1;
       capture.note(key);
     }

@@ -25,7 +25,7 @@ std::optional<int64_t> plain_number(std::string_view cell) {
 
 }  // namespace
 
-KeyCodes::KeyCodes(const FamilySpec& family)
+KeyCodes::KeyCodes(const FamilySpec& family, DType fp8)
     : family_(family),
       num_columns_(family.key.size()),
       m_column_(column_of(family.rows)),
@@ -33,7 +33,7 @@ KeyCodes::KeyCodes(const FamilySpec& family)
       packed_column_(column_of(family.packed)) {
   ATTUNE_CHECK(num_columns_ <= Key::kMaxValues, "{} has {} key columns", family.op, num_columns_);
   for (size_t i = 0; i < num_columns_; ++i) {
-    const std::string_view default_value = family.key[i].default_value;
+    const std::string_view default_value = family.key[i].is_device_fp8 ? name(fp8) : family.key[i].default_value;
     if (!default_value.empty()) defaults_[i] = code(i, default_value).value();
     followed_[i] = column_of(family.key[i].follows);
     ATTUNE_CHECK(family.key[i].follows.empty() || followed_[i] < i, "a column of {} follows none before it", family.op);

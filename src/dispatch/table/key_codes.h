@@ -19,7 +19,8 @@ namespace attune {
 /// collide with a probability of about 2^-100. Const after construction, hence thread-safe.
 class KeyCodes {
  public:
-  explicit KeyCodes(const FamilySpec& family);
+  /// `fp8`: the 8-bit float of the device, for the columns that default to it.
+  explicit KeyCodes(const FamilySpec& family, DType fp8 = DType::e4m3fn);
 
   size_t size() const noexcept { return num_columns_; }
   OpId op() const noexcept { return family_.number; }

@@ -50,7 +50,7 @@ std::optional<Problem> problem_of(const KeyCodes& codes, const Key& key) {
     const AttributeSpec& column = codes.family().key[i];
     auto value = text_of(column, codes.value(key, i));
     if (!value) return std::nullopt;
-    if (!column.optional || *value != column.default_value) attributes.emplace_back(column.name, *std::move(value));
+    if (!column.omits(*value)) attributes.emplace_back(column.name, *std::move(value));
   }
   return Problem(std::string(codes.family().op), std::move(attributes));
 }

@@ -202,8 +202,8 @@ class RowIndexBuilder {
       CodedColumn& column = keys_[i];
       const std::string_view text = cell(scan, column.column);
       if (text.empty()) {
-        if (codes_.family().key[i].default_value.empty()) return false;
-        key[i] = codes_.code_of_none(i, key);
+        if (column.spec->default_value.empty()) return false;
+        key[i] = column.spec->is_device_fp8 ? static_cast<int64_t>(device_.fp8()) : codes_.code_of_none(i, key);
         continue;
       }
       if (codes_.family().key[i].kind == ColumnKind::integer) {

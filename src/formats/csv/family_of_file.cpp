@@ -68,6 +68,13 @@ size_t num_known_columns(const FamilySpec& family, const CsvDocument& document) 
   }));
 }
 
+/// Key columns of the file that all tables of the family have: an optional one says less.
+size_t num_certain_columns(const FamilySpec& family, const CsvDocument& document) {
+  return static_cast<size_t>(std::ranges::count_if(family.key, [&](const AttributeSpec& key) {
+    return !key.optional && document.find_column(key.column).has_value();
+  }));
+}
+
 /// True if M, N and K are the only columns known to any family.
 bool is_bare(const CsvDocument& document) {
   for (const std::string& column : document.columns()) {
@@ -183,7 +190,8 @@ FamilyOfFile family_of_file(const CsvDocument& document, std::string_view op) {
   for (const FamilySpec* family : named.empty() ? possible : named) {
     if (key_is_understood(*family, document)) understood.push_back(family);
   }
-  const auto best = best_by(understood, [&](const FamilySpec& family) { return num_known_columns(family, document); });
+  const auto known = best_by(understood, [&](const FamilySpec& family) { return num_known_columns(family, document); });
+  const auto best = best_by(known, [&](const FamilySpec& family) { return num_certain_columns(family, document); });
   if (best.size() == 1) return {best.front(), {}};
   if (best.empty() && possible.size() == 1) {
     fail(ErrorCode::invalid_input,

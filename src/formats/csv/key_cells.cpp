@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "core/device_info.h"
 
 namespace attune {
 namespace {
@@ -146,7 +147,7 @@ std::string KeyCells::value(size_t row, size_t index) const {
   fail(ErrorCode::invalid_input, "{}: {}", document_.where(row), key_cell_error(key, cell, strictness_).value());
 }
 
-Problem KeyCells::problem(size_t row) const {
+Problem KeyCells::problem(size_t row, std::string_view gfx) const {
   std::vector<std::pair<std::string, std::string>> attributes;
   const auto stated = [&](std::string_view attribute) {
     const auto found = std::ranges::find_if(attributes, [&](const auto& one) { return one.first == attribute; });
@@ -156,8 +157,12 @@ Problem KeyCells::problem(size_t row) const {
     const AttributeSpec& key = family_.key[i];
     std::string own = value(row, i);
     if (own.empty() && !key.follows.empty()) own = stated(key.follows);
+    if (own.empty() && key.is_device_fp8) {
+      if (gfx.empty()) continue;
+      own = name(fp8_of(gfx));
+    }
     if (own.empty()) own = key.default_value;
-    if (!key.optional || own != key.default_value) attributes.emplace_back(key.name, std::move(own));
+    if (!key.omits(own)) attributes.emplace_back(key.name, std::move(own));
   }
   return Problem(std::string(family_.op), std::move(attributes));
 }

@@ -21,9 +21,10 @@ class KeyCells {
  public:
   /// Throws invalid_input for a missing column without a default.
   KeyCells(const CsvDocument& document, const FamilySpec& family, Strictness strictness);
-  /// Attributes in the order of the family; optional ones only if they differ from their default. Throws invalid_input
-  /// with file, line, column and the expected value.
-  Problem problem(size_t row) const;
+  /// Attributes in the order of the family; optional ones only if they differ from their default. `gfx`: the row's
+  /// architecture, whose 8-bit float a missing cell may mean; empty: the problem leaves it to the device. Throws
+  /// invalid_input with file, line, column and the expected value.
+  Problem problem(size_t row, std::string_view gfx = {}) const;
   bool has(std::string_view attribute) const;  ///< True if the file has the column.
 
  private:

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "core/device_info.h"
 #include "formats/csv/csv_document.h"
 #include "formats/csv/key_cells.h"
 #include "formats/csv/table.h"
@@ -18,8 +19,8 @@
 namespace attune {
 namespace {
 
-bool at_default(const Problem& problem, const AttributeSpec& key) {
-  return key_value(problem, key) == key.default_value;
+bool at_default(const PublishedRow& row, const AttributeSpec& key) {
+  return key_value(row.problem, key) == (key.is_device_fp8 ? name(fp8_of(row.gfx)) : key.default_value);
 }
 
 bool is_column_of(const FamilySpec& family, std::string_view column) {
@@ -189,7 +190,7 @@ class TableEdit {
     if (!table_ && columns_.empty()) columns_ = new_table_header(family_);
     ensure_columns(row, TableColumn::Place::first);
     for (const AttributeSpec& key : family_.key) {
-      if (!at_default(row.problem, key)) ensure_column(key.column);
+      if (!at_default(row, key)) ensure_column(key.column);
     }
     for (const std::string_view needed : {"us", "kernelName"}) {
       if (std::find(family_.results.begin(), family_.results.end(), needed) != family_.results.end())

@@ -36,7 +36,7 @@ void note_defaults(const KeyCells& cells, const CsvDocument& document, const Fam
                    const std::vector<std::pair<std::string, std::string>>& set, std::vector<std::string>& notices) {
   for (const AttributeSpec& key : family.key) {
     const bool is_set = std::any_of(set.begin(), set.end(), [&](const auto& one) { return one.first == key.name; });
-    if (key.kind != ColumnKind::dtype || !key.follows.empty() || key.default_value.empty() || is_set ||
+    if (key.kind != ColumnKind::dtype || key.optional || !key.follows.empty() || key.default_value.empty() || is_set ||
         cells.has(key.name))
       continue;
     notices.push_back(fmt::format("{}: there is no column '{}', using {}; choose another with --indtype",
@@ -50,7 +50,7 @@ Problem with_overrides(Problem problem, const FamilySpec& family,
                        std::span<const AttributeSpec* const> followers) {
   for (const auto& [attribute, value] : set) {
     const AttributeSpec& key = *find_column(family, attribute);
-    if (key.optional && value == key.default_value && !problem.has(attribute)) continue;
+    if (key.omits(value) && !problem.has(attribute)) continue;
     problem = problem.with(attribute, value);
     for (const AttributeSpec* follower : followers) {
       if (follower->follows == attribute) problem = problem.with(follower->name, value);

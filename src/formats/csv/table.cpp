@@ -113,6 +113,11 @@ class RowReader {
     }
     has_gfx = !result.gfx.empty();
     if (!has_gfx) result.gfx = gfx_of_units(result.num_units);
+    // A missing 8-bit type is that of the row's architecture.
+    const auto is_left_out = [&](const AttributeSpec& key) {
+      return key.is_device_fp8 && !result.problem.has(key.name);
+    };
+    if (std::ranges::any_of(family_.key, is_left_out)) result.problem = keys_.problem(row, result.gfx);
     return result;
   }
 

@@ -81,8 +81,10 @@ inline bool to_key(const GemmKey& from, Key& to) noexcept {
     case OpId::gemm_a8w8_bpreshuffle:
       return gemm_key::fill(RequiredFields<m, n, k, in>(), OptionalFields<>(), from, to);
     case OpId::gemm_a8w8_blockscale:
-    case OpId::gemm_a8w8_blockscale_bpreshuffle:
+      return gemm_key::fill(RequiredFields<m, n, k, in, out>(), OptionalFields<>(), from, to);
     case OpId::gemm_a4w4_blockscale:
+      return gemm_key::fill(RequiredFields<m, n, k, out>(), OptionalFields<bpreshuffle>(), from, to);
+    case OpId::gemm_a8w8_blockscale_bpreshuffle:
       return gemm_key::fill(RequiredFields<m, n, k>(), OptionalFields<>(), from, to);
     case OpId::batched_gemm_bf16:
     case OpId::batched_gemm_a8w8:

@@ -17,6 +17,7 @@ class QuantisedGemmOp final : public Op {
             const HostTensors& tensors) const override;
   void reference(const Problem& problem, Path path, const HostTensors& tensors,
                  const ReferencePart& out) const override;
+  std::vector<SpecialValue> special_values(const Problem& problem) const override;
   Tolerance tolerance(const Problem& problem) const override;
 
  private:
@@ -25,5 +26,9 @@ class QuantisedGemmOp final : public Op {
 
 /// `gemm_a8w8`: one scale a row of a and of b, or one a matrix.
 const FamilySpec& gemm_a8w8_family();
+/// `gemm_a8w8_blockscale`: one fp32 scale for each 1×128 elements of a and 128×128 of b.
+const FamilySpec& gemm_a8w8_blockscale_family();
+/// `gemm_a4w4_blockscale`: one e8m0 scale for each 32 elements of a row (MXFP4).
+const FamilySpec& gemm_a4w4_blockscale_family();
 
 }  // namespace attune

@@ -7,11 +7,12 @@ namespace attune {
 
 const OnednnLibrary& onednn_library() {
   static constexpr OnednnLibrary library{"onednn", "onednn.gemm", "oneDNN matmul, every implementation it offers",
-                                         "onednn.gemm_a8w8",
-                                         "oneDNN matmul of int8 or converted to bf16, scaled by Attune"};
+                                         "oneDNN matmul of int8 or of what is converted to bf16, scaled by Attune"};
   return library;
 }
 
 }  // namespace attune
 
-ATTUNE_SOLVER_MODULE(attune::OnednnSolver, attune::OnednnQuantisedSolver)
+ATTUNE_SOLVER_MODULE(attune::OnednnSolver, attune::OnednnQuantised<attune::gemm_a8w8_family>,
+                     attune::OnednnQuantised<attune::gemm_a8w8_blockscale_family>,
+                     attune::OnednnQuantised<attune::gemm_a4w4_blockscale_family>)

@@ -12,7 +12,7 @@ namespace attune {
 struct OnednnLibrary {
   std::string_view name;  ///< `onednn3`: prefix of the keys of its versions and layouts.
   std::string_view id, title;
-  std::string_view quantised_id, quantised_title;
+  std::string_view quantised_title;  ///< Of the solvers `<name>.<op>` of quantised products.
 };
 const OnednnLibrary& onednn_library();
 

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: MIT
-// Scaled products of int8 by oneDNN's matmul. With scales given at the call oneDNN 2.6 has nothing but its reference,
-// so its matmul computes the sums and scaled_sums.cpp does the rest. Two ways: int8·int8 → int32, or both matrices
-// converted to bf16 and multiplied in fp32. Compiled once for each version of the library (onednn_library.h).
+// Quantised products by oneDNN's matmul. With scales given at the call oneDNN 2.6 has nothing but its reference, so its
+// matmul computes the sums and scaled_sums.cpp does the rest. Two ways: int8·int8 → int32, or both matrices converted
+// to bf16, with their scales of blocks (dequantise.cpp), and multiplied in fp32. Compiled once for each version of the
+// library (onednn_library.h).
 #include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "base/error.h"
+#include "core/candidate.h"
 #include "ops/quantised_gemm/quantised_gemm.h"
 #include "solver/host_gemm.h"
 #include "solver/module/openmp_team.h"
 #include "solver/own_library.h"
 #include "solver/thread_counts.h"
+#include "solvers/onednn/dequantise.h"
 #include "solvers/onednn/onednn_functions.h"
 #include "solvers/onednn/onednn_library.h"
 #include "solvers/onednn/onednn_solvers.h"
@@ -29,6 +32,7 @@ constexpr ProductWay kWaysInOrder[] = {ProductWay::int8, ProductWay::dequantise}
 /// As many products of two int8 as an int32 holds in any case: 2^14 each.
 constexpr int64_t kMaxInt8Products = 131'071;
 
+constexpr const char* kNoInt8 = "way=int8 multiplies int8 only";
 constexpr const char* kNoVnni = "way=int8 needs VNNI: without it oneDNN's sums of int8 saturate";
 constexpr const char* kNoBf16 = "way=dequantise needs AVX-512, without which oneDNN has no bf16";
 
@@ -39,6 +43,7 @@ std::string too_long(int64_t k) {
 /// Why a way does not compute a problem on a processor; empty: it does.
 std::string why_not(ProductWay way, const QuantisedGemm& shape, bool has_vnni, bool has_avx512) {
   if (way == ProductWay::dequantise) return has_avx512 ? "" : kNoBf16;
+  if (shape.in != DType::int8) return kNoInt8;
   if (!has_vnni) return kNoVnni;
   return shape.k <= kMaxInt8Products ? "" : too_long(shape.k);
 }
@@ -72,9 +77,10 @@ MatmulDescription describe_sums(const QuantisedGemm& shape, ProductWay way) {
           .c = dnnl::memory::desc({shape.m, shape.n}, out, tag::ab)};
 }
 
-/// Parts of a plan's workspace, as offsets: converted matrices, the sums, oneDNN's scratchpad.
+/// Parts of a plan's workspace, as offsets: converted matrices, the factors of their rows, the sums, oneDNN's
+/// scratchpad.
 struct QuantisedWorkspace {
-  uint64_t a = 0, b = 0, sums = 0, scratchpad = 0, bytes = 0;
+  uint64_t a = 0, b = 0, a_factors = 0, b_factors = 0, sums = 0, scratchpad = 0, bytes = 0;
 
   QuantisedWorkspace(const QuantisedGemm& shape, ProductWay way, uint64_t scratchpad_bytes) {
     const auto placed = [&](uint64_t size) { return std::exchange(bytes, (bytes + size + 63) / 64 * 64); };
@@ -83,6 +89,10 @@ struct QuantisedWorkspace {
     if (way == ProductWay::dequantise) {
       a = placed(m * k * sizeof(uint16_t));
       b = placed(n * k * sizeof(uint16_t));
+    }
+    if (shape.has_blocks()) {
+      a_factors = placed(m * sizeof(float));
+      b_factors = placed(n * sizeof(float));
     }
     sums = placed(m * n * sizeof(int32_t));
     scratchpad = placed(scratchpad_bytes);
@@ -95,6 +105,7 @@ class OnednnQuantisedPlan final : public Plan {
   OnednnQuantisedPlan(const QuantisedGemm& shape, ProductWay way, PreparedMatmul chosen,
                       std::optional<PreparedMatmul> alone, const dnnl::engine& engine, int threads)
       : shape_(shape),
+        sums_shape_(shape),
         where_(QuantisedOperands::of(shape)),
         way_(way),
         threads_(threads),
@@ -102,6 +113,7 @@ class OnednnQuantisedPlan final : public Plan {
         chosen_(std::move(chosen)),
         alone_(std::move(alone)),
         workspace_(shape, way, std::max(chosen_.workspace_bytes(), alone_ ? alone_->workspace_bytes() : 0)) {
+    if (shape.has_blocks()) sums_shape_.a_scales = sums_shape_.b_scales = {};
     traits_.workspace_bytes = workspace_.bytes;
     traits_.reentrant = false;
     traits_.host_bytes = sizeof *this + chosen_.host_bytes() + (alone_ ? alone_->host_bytes() : 0);
@@ -113,29 +125,42 @@ class OnednnQuantisedPlan final : public Plan {
     auto* const workspace = static_cast<std::byte*>(launch.workspace);
     MatmulOperands operands{launch.operands[where_.a], launch.operands[where_.b], nullptr, workspace + workspace_.sums,
                             workspace + workspace_.scratchpad};
+    ScaledSums rest{.shape = sums_shape_,
+                    .sums = operands.c,
+                    .is_float = way_ == ProductWay::dequantise,
+                    .a_scale = static_cast<const float*>(launch.operands[where_.a_scale]),
+                    .b_scale = static_cast<const float*>(launch.operands[where_.b_scale]),
+                    .bias = shape_.bias ? launch.operands[where_.bias] : nullptr,
+                    .c = launch.operands[where_.c],
+                    .in_double = shape_.has_blocks()};
     if (way_ == ProductWay::dequantise) {
-      operands.a = converted(operands.a, workspace + workspace_.a, shape_.m, team.size());
-      operands.b = converted(operands.b, workspace + workspace_.b, shape_.n, team.size());
+      auto* const a_factors = reinterpret_cast<float*>(workspace + workspace_.a_factors);
+      auto* const b_factors = reinterpret_cast<float*>(workspace + workspace_.b_factors);
+      operands.a = converted({shape_.in, operands.a, shape_.m, shape_.k, rest.a_scale, shape_.scale, shape_.a_scales},
+                             workspace + workspace_.a, a_factors, team.size());
+      operands.b = converted({shape_.in, operands.b, shape_.n, shape_.k, rest.b_scale, shape_.scale, shape_.b_scales},
+                             workspace + workspace_.b, b_factors, team.size());
+      if (shape_.has_blocks()) {
+        rest.a_scale = a_factors;
+        rest.b_scale = b_factors;
+      }
     }
     const PreparedMatmul& used = team.size() == threads_ ? chosen_ : *alone_;
     guarded(ErrorCode::device, [&] { used.execute(stream_, operands); });
-    scale_sums({.shape = shape_,
-                .sums = operands.c,
-                .is_float = way_ == ProductWay::dequantise,
-                .a_scale = static_cast<const float*>(launch.operands[where_.a_scale]),
-                .b_scale = static_cast<const float*>(launch.operands[where_.b_scale]),
-                .bias = shape_.bias ? launch.operands[where_.bias] : nullptr,
-                .c = launch.operands[where_.c]},
-               team.size());
+    scale_sums(rest, team.size());
   }
 
  private:
-  void* converted(const void* from, std::byte* to, int64_t rows, int threads) const {
-    convert_to_bf16(static_cast<const int8_t*>(from), reinterpret_cast<uint16_t*>(to), rows * shape_.k, threads);
+  static void* converted(const ScaledMatrix& matrix, std::byte* to, float* factors, int threads) {
+    auto* const elements = reinterpret_cast<uint16_t*>(to);
+    if (matrix.dtype == DType::int8)
+      convert_to_bf16(static_cast<const int8_t*>(matrix.elements), elements, matrix.rows * matrix.k, threads);
+    else
+      dequantise(matrix, elements, factors, threads);
     return to;
   }
 
-  QuantisedGemm shape_;
+  QuantisedGemm shape_, sums_shape_;  ///< Of the problem; of the sums, whose scales are of rows.
   QuantisedOperands where_;
   ProductWay way_;
   int threads_;
@@ -148,13 +173,12 @@ class OnednnQuantisedPlan final : public Plan {
 
 class OnednnQuantisedBackend final : public Backend {
  public:
-  explicit OnednnQuantisedBackend(const DeviceInfo& device) : device_(device), engine_(dnnl::engine::kind::cpu, 0) {
+  OnednnQuantisedBackend(const OnednnQuantisedSolver& solver, const DeviceInfo& device)
+      : solver_(solver), device_(device), engine_(dnnl::engine::kind::cpu, 0) {
     require_library(reinterpret_cast<const void*>(&dnnl_primitive_execute), "dnnl_primitive_execute", onednn_file());
   }
 
-  Versions versions() const override {
-    return onednn_versions(onednn_library().quantised_id, OnednnQuantisedSolver().version());
-  }
+  Versions versions() const override { return onednn_versions(solver_.id(), solver_.version()); }
 
   /// A list of rows: which implementations there are depends on the way.
   SearchSpace space(const Problem& problem) override {
@@ -162,7 +186,8 @@ class OnednnQuantisedBackend final : public Backend {
     std::vector<Config> rows;
     for (const ProductWay way : kWaysInOrder) {
       for (const std::string& name : names(shape, way)) {
-        for (const Value& threads : thread_counts(device_.num_units)) rows.push_back(config_of(way, name, threads));
+        for (const Value& threads : thread_counts(device_.num_units))
+          rows.push_back(config_of(shape, way, name, threads));
       }
     }
     if (rows.empty()) fail_without_any(problem);
@@ -173,7 +198,7 @@ class OnednnQuantisedBackend final : public Backend {
     const auto shape = QuantisedGemm::of(problem);
     for (const ProductWay way : kWaysInOrder) {
       if (const auto offered = names(shape, way); !offered.empty())
-        return config_of(way, offered.front(), device_.num_units);
+        return config_of(shape, way, offered.front(), device_.num_units);
     }
     fail_without_any(problem);
   }
@@ -214,9 +239,13 @@ class OnednnQuantisedBackend final : public Backend {
     fail(ErrorCode::unavailable, "oneDNN offers nothing but its reference here for the product: {}", problem.key());
   }
 
-  static Config config_of(ProductWay way, const std::string& implementation, const Value& threads) {
-    return Config(
-        {{"way", std::string(kWays[static_cast<size_t>(way)])}, {"impl", implementation}, {"threads", threads}});
+  static Config config_of(const QuantisedGemm& shape, ProductWay way, const std::string& implementation,
+                          const Value& threads) {
+    std::vector<std::pair<std::string, Value>> values = {
+        {"way", std::string(kWays[static_cast<size_t>(way)])}, {"impl", implementation}, {"threads", threads}};
+    // Weights that may be packed ahead are read as they are.
+    if (shape.packed) values.emplace_back(kLayoutParameter, std::string(kPlainLayout));
+    return Config(std::move(values));
   }
 
   static ProductWay way_of(const Config& config) {
@@ -244,6 +273,7 @@ class OnednnQuantisedBackend final : public Backend {
     return guarded(ErrorCode::unavailable, [&] { return PreparedMatmul(chosen, engine_, false); });
   }
 
+  const OnednnQuantisedSolver& solver_;
   DeviceInfo device_;
   dnnl::engine engine_;
 };
@@ -252,9 +282,8 @@ class OnednnQuantisedBackend final : public Backend {
 
 Support OnednnQuantisedSolver::supports(const Problem& problem, const DeviceInfo& device) const {
   if (device.kind != "host") return Support::no("runs on a host only");
-  if (problem.op() != "gemm_a8w8") return Support::no("computes gemm_a8w8 only");
+  if (problem.op() != family_.op) return Support::no(fmt::format("computes {} only", family_.op));
   const auto shape = QuantisedGemm::of(problem);
-  if (shape.in != DType::int8) return Support::no("multiplies int8 only");
   const InstructionSets sets = device.instruction_sets();
   const bool has_vnni = sets.has(InstructionSet::avx512_vnni) || sets.has(InstructionSet::avx_vnni);
   std::string reasons;
@@ -267,7 +296,7 @@ Support OnednnQuantisedSolver::supports(const Problem& problem, const DeviceInfo
 }
 
 std::unique_ptr<Backend> OnednnQuantisedSolver::open(Device& device) const {
-  return std::make_unique<OnednnQuantisedBackend>(device.info());
+  return std::make_unique<OnednnQuantisedBackend>(*this, device.info());
 }
 
 }  // namespace attune

@@ -8,7 +8,10 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 
+#include "tensor/convert.h"
 #include "testing/opened_solver.h"
 
 namespace attune {
@@ -173,6 +176,86 @@ TEST_P(OnednnQuantised, StatesVersionsApartFromThoseOfTheOtherProducts) {
   EXPECT_FALSE(own.contains(other));
   OpenedSolver of_floats(other);
   EXPECT_FALSE(of_floats.backend().versions().contains(id));
+}
+
+/// Products of narrow floats, by both versions of the library.
+class OnednnDequantised : public testing::TestWithParam<const char*> {
+ protected:
+  OpenedSolver opened(const std::string& op) { return OpenedSolver(std::string(GetParam()) + "." + op); }
+  static bool has_bf16() {
+    OpenedSolver any("portable.gemm_a8w8");
+    return any.device().info().instruction_sets().has(InstructionSet::avx512);
+  }
+  void SetUp() override {
+    const OpenedSolver any = opened("gemm_a8w8");
+    if (!any.unavailable().empty()) GTEST_SKIP() << any.unavailable();
+    if (!has_bf16()) GTEST_SKIP() << "this CPU has no AVX-512";
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Versions, OnednnDequantised, testing::Values("onednn", "onednn3"),
+                         [](const auto& instance) { return std::string(instance.param); });
+
+TEST_P(OnednnDequantised, ComputesEveryRemainderAndType) {
+  const std::pair<const char*, const char*> products[] = {
+      {"gemm_a8w8", "q_dtype_w=e4m3fn bias=1"},
+      {"gemm_a8w8", "q_dtype_w=e4m3fnuz scale=tensor outdtype=fp16"},
+      {"gemm_a8w8_blockscale", "q_dtype_w=e4m3fn"},
+      {"gemm_a8w8_blockscale", "q_dtype_w=e4m3fnuz outdtype=fp16"},
+      {"gemm_a4w4_blockscale", ""},
+      {"gemm_a4w4_blockscale", "outdtype=fp16"},
+      {"gemm_a4w4_blockscale", "bpreshuffle=1"}};
+  for (const auto& [op, rest] : products) {
+    OpenedSolver onednn = opened(op);
+    for (const char* size : {"m=1 n=1 k=1", "m=3 n=15 k=31", "m=5 n=17 k=33", "m=9 n=257 k=127", "m=17 n=130 k=129",
+                             "m=33 n=8 k=300", "m=2 n=1031 k=64"}) {
+      const std::string problem = fmt::format("{} {} {}", op, size, rest);
+      ASSERT_FALSE(onednn.configs(problem).empty()) << problem;
+      for (const Config& config : onednn.configs(problem)) {
+        EXPECT_EQ(config.text("way"), "dequantise");
+        ASSERT_EQ(onednn.wrong(problem, config.key()), "");
+      }
+    }
+  }
+}
+
+TEST_P(OnednnDequantised, EveryCodeIsTheNumberThatItMeans) {
+  // a is the codes on a diagonal, b ones: element (i, 0) is the number of code i.
+  for (const char* type : {"e4m3fn", "e4m3fnuz"}) {
+    OpenedSolver onednn = opened("gemm_a8w8");
+    const std::string problem = fmt::format("gemm_a8w8 m=256 n=16 k=256 q_dtype_w={} outdtype=fp16", type);
+    const std::byte one = std::string_view(type) == "e4m3fn" ? std::byte{0x38} : std::byte{0x40};
+    const auto got =
+        onednn.computed(problem, onednn.backend().untuned(onednn.problem(problem)).key(), [&](const HostTensors& in) {
+          std::ranges::fill(in.operands[0], std::byte{0});
+          for (size_t i = 0; i < 256; ++i) in.operands[0][i * 256 + i] = static_cast<std::byte>(i);
+          std::ranges::fill(in.operands[1], one);
+          std::ranges::fill(elements<float>(in.operands[2]), 1.0f);
+          std::ranges::fill(elements<float>(in.operands[3]), 1.0f);
+        });
+    for (size_t i = 0; i < 256; ++i) {
+      float want = 0;
+      const auto code = static_cast<std::byte>(i);
+      to_float(*parse_dtype(type), &code, std::span(&want, 1));
+      EXPECT_TRUE(got[i * 16] == want || (std::isnan(want) && std::isnan(got[i * 16]))) << type << " " << i;
+    }
+  }
+}
+
+TEST_P(OnednnDequantised, ScalesThatCancelNeitherOverflowNorVanish) {
+  OpenedSolver onednn = opened("gemm_a4w4_blockscale");
+  const std::string problem = "gemm_a4w4_blockscale m=2 n=16 k=64";
+  for (const auto& [of_a, of_b] : {std::pair(0, 254), std::pair(254, 0)}) {
+    const auto got = onednn.computed(problem, onednn.backend().untuned(onednn.problem(problem)).key(),
+                                     [&, a = of_a, b = of_b](const HostTensors& in) {
+                                       std::ranges::fill(in.operands[0], std::byte{0x22});  // 1
+                                       std::ranges::fill(in.operands[1], std::byte{0x22});
+                                       std::ranges::fill(in.operands[2], static_cast<std::byte>(a));
+                                       std::ranges::fill(in.operands[3], static_cast<std::byte>(b));
+                                       in.operands[2][3] = std::byte{255};  // The second block of the second row.
+                                     });
+    for (size_t i = 0; i < 16; ++i) EXPECT_EQ(got[i], 64.0f);
+    for (size_t i = 16; i < 32; ++i) EXPECT_TRUE(std::isnan(got[i]));
+  }
 }
 
 }  // namespace

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <string>
+
+#include "ops/quantised_gemm/quantised_gemm_op.h"
 #include "solver/solver.h"
 #include "solvers/onednn/onednn_library.h"
 
@@ -17,16 +20,32 @@ class OnednnSolver final : public Solver {
   std::unique_ptr<Backend> open(Device& device) const override;
 };
 
-/// `onednn.gemm_a8w8`: scaled products of int8 (onednn_quantised_solver.cpp).
-class OnednnQuantisedSolver final : public Solver {
+/// `onednn.<op>`: the products of a quantised family (onednn_quantised_solver.cpp).
+class OnednnQuantisedSolver : public Solver {
  public:
-  std::string_view id() const override { return onednn_library().quantised_id; }
-  /// Of the code around oneDNN's product, too: a change of scaled_sums.cpp that changes its results or speed raises it.
+  std::string_view id() const override { return id_; }
+  /// Of the code around oneDNN's product, too: a change of scaled_sums.cpp or dequantise.cpp that changes its results
+  /// or speed raises it.
   std::string_view version() const override { return "1"; }
   std::string_view title() const override { return onednn_library().quantised_title; }
   std::string_view thread_pool() const override { return "libgomp"; }
   Support supports(const Problem& problem, const DeviceInfo& device) const override;
   std::unique_ptr<Backend> open(Device& device) const override;
+
+ protected:
+  /// `family` must outlive it.
+  explicit OnednnQuantisedSolver(const FamilySpec& family)
+      : family_(family), id_(std::string(onednn_library().name) + "." + std::string(family.op)) {}
+
+ private:
+  const FamilySpec& family_;
+  std::string id_;
+};
+
+template <const FamilySpec& (*kFamily)()>
+class OnednnQuantised final : public OnednnQuantisedSolver {
+ public:
+  OnednnQuantised() : OnednnQuantisedSolver(kFamily()) {}
 };
 
 }  // namespace attune

@@ -3,12 +3,12 @@
 #include "solvers/onednn/scaled_sums.h"
 
 #include <immintrin.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <bit>
 #include <type_traits>
 
+#include "solvers/onednn/shared_work.h"
 #include "tensor/convert.h"
 
 namespace attune {
@@ -16,8 +16,6 @@ namespace {
 
 /// Elements of a row that are computed at once, in the first cache.
 constexpr int64_t kChunk = 256;
-/// Below so many elements the calling thread works alone: waking the others would take longer.
-constexpr int64_t kMinShared = 16'384;
 
 #define ATTUNE_V4 __attribute__((target("arch=x86-64-v4"), optimize("O3")))
 #define ATTUNE_V3 __attribute__((target("arch=x86-64-v3"), optimize("O3")))
@@ -26,17 +24,6 @@ constexpr int64_t kMinShared = 16'384;
 bool has_v4() {
   __builtin_cpu_init();
   return __builtin_cpu_supports("x86-64-v4");
-}
-
-/// Calls `work(begin, end)` with equal parts of 0 … `units` on as many threads as there are in the team.
-template <typename Work>
-void share(int64_t units, int threads, Work work) {
-  if (threads <= 1) return work(int64_t{0}, units);
-#pragma omp parallel num_threads(threads)
-  {
-    const int64_t number = omp_get_thread_num(), all = omp_get_num_threads();
-    work(units * number / all, units * (number + 1) / all);
-  }
 }
 
 ATTUNE_INLINE void convert_some(const int8_t* __restrict from, uint16_t* __restrict to, int64_t count) {
@@ -69,15 +56,16 @@ __attribute__((target("arch=x86-64-v3"), noinline)) void narrow(const float* val
 }
 
 /// Part of a row: `b_scale`, `bias` and `c` begin where `sums` does.
-template <typename Sum, typename Out>
+template <typename Sum, typename Out, typename Real>
 ATTUNE_INLINE void scale_chunk(const Sum* __restrict sums, float a_scale, const float* __restrict b_scale,
                                bool b_has_one_scale, const Out* bias, Out* c, int64_t count) {
   alignas(64) float values[kChunk], added[kChunk];
   if (b_has_one_scale) {
     const float factor = b_scale[0];
-    for (int64_t i = 0; i < count; ++i) values[i] = static_cast<float>(sums[i]) * a_scale * factor;
+    for (int64_t i = 0; i < count; ++i) values[i] = static_cast<float>(static_cast<Real>(sums[i]) * a_scale * factor);
   } else {
-    for (int64_t i = 0; i < count; ++i) values[i] = static_cast<float>(sums[i]) * a_scale * b_scale[i];
+    for (int64_t i = 0; i < count; ++i)
+      values[i] = static_cast<float>(static_cast<Real>(sums[i]) * a_scale * b_scale[i]);
   }
   if (bias != nullptr) {
     widen(bias, added, count);
@@ -87,7 +75,7 @@ ATTUNE_INLINE void scale_chunk(const Sum* __restrict sums, float a_scale, const 
 }
 
 /// The chunks `begin` … `end` of all rows, row by row.
-template <typename Sum, typename Out>
+template <typename Sum, typename Out, typename Real>
 ATTUNE_INLINE void scale_chunks(const ScaledSums& call, int64_t begin, int64_t end) {
   const QuantisedGemm& shape = call.shape;
   const int64_t chunks = (shape.n + kChunk - 1) / kChunk;
@@ -95,29 +83,29 @@ ATTUNE_INLINE void scale_chunks(const ScaledSums& call, int64_t begin, int64_t e
   for (int64_t chunk = begin; chunk < end; ++chunk) {
     const int64_t row = chunk / chunks, column = chunk % chunks * kChunk, at = row * shape.n + column;
     const auto* bias = static_cast<const Out*>(call.bias);
-    scale_chunk(static_cast<const Sum*>(call.sums) + at, call.a_scale[shape.a_scales.index(row, 0, shape.k)],
-                call.b_scale + (b_has_one_scale ? 0 : column), b_has_one_scale,
-                bias == nullptr ? nullptr : bias + column, static_cast<Out*>(call.c) + at,
-                std::min(kChunk, shape.n - column));
+    scale_chunk<Sum, Out, Real>(
+        static_cast<const Sum*>(call.sums) + at, call.a_scale[shape.a_scales.index(row, 0, shape.k)],
+        call.b_scale + (b_has_one_scale ? 0 : column), b_has_one_scale, bias == nullptr ? nullptr : bias + column,
+        static_cast<Out*>(call.c) + at, std::min(kChunk, shape.n - column));
   }
 }
 
 using ScaleChunks = void (*)(const ScaledSums&, int64_t, int64_t);
 
-template <typename Sum, typename Out>
+template <typename Sum, typename Out, typename Real>
 struct Scaling {
   ATTUNE_V4 static void v4(const ScaledSums& call, int64_t begin, int64_t end) {
-    scale_chunks<Sum, Out>(call, begin, end);
+    scale_chunks<Sum, Out, Real>(call, begin, end);
   }
   ATTUNE_V3 static void v3(const ScaledSums& call, int64_t begin, int64_t end) {
-    scale_chunks<Sum, Out>(call, begin, end);
+    scale_chunks<Sum, Out, Real>(call, begin, end);
   }
   static ScaleChunks here() { return has_v4() ? v4 : v3; }
 };
 
-template <typename Sum>
+template <typename Sum, typename Real>
 ScaleChunks scaling_of(DType out) {
-  return out == DType::fp16 ? Scaling<Sum, _Float16>::here() : Scaling<Sum, uint16_t>::here();
+  return out == DType::fp16 ? Scaling<Sum, _Float16, Real>::here() : Scaling<Sum, uint16_t, Real>::here();
 }
 
 }  // namespace
@@ -125,17 +113,19 @@ ScaleChunks scaling_of(DType out) {
 void convert_to_bf16(const int8_t* from, uint16_t* to, int64_t count, int threads) {
   const auto convert = has_v4() ? convert_v4 : convert_v3;
   const int64_t lines = (count + 63) / 64;
-  share(lines, count < kMinShared ? 1 : threads, [&](int64_t begin, int64_t end) {
+  share_work(lines, count < kMinSharedElements ? 1 : threads, [&](int64_t begin, int64_t end) {
     convert(from + begin * 64, to + begin * 64, std::min(count, end * 64) - begin * 64);
   });
 }
 
 void scale_sums(const ScaledSums& call, int threads) {
   const QuantisedGemm& shape = call.shape;
-  const auto scale = call.is_float ? scaling_of<float>(shape.out) : scaling_of<int32_t>(shape.out);
+  const auto scale = call.in_double  ? scaling_of<float, double>(shape.out)
+                     : call.is_float ? scaling_of<float, float>(shape.out)
+                                     : scaling_of<int32_t, float>(shape.out);
   const int64_t chunks = shape.m * ((shape.n + kChunk - 1) / kChunk);
-  share(chunks, shape.m * shape.n < kMinShared ? 1 : threads,
-        [&](int64_t begin, int64_t end) { scale(call, begin, end); });
+  share_work(chunks, shape.m * shape.n < kMinSharedElements ? 1 : threads,
+             [&](int64_t begin, int64_t end) { scale(call, begin, end); });
 }
 
 }  // namespace attune

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What surrounds a library's product of int8: before it the conversion to bf16, behind it the scales and the bias. Both
-// run on the calling thread's team of OpenMP, on `threads` threads.
+// What surrounds a library's quantised product: before it the conversion of int8 to bf16, behind it the scales and the
+// bias. Both run on the calling thread's team of OpenMP, on `threads` threads.
 #pragma once
 #include <cstdint>
 
@@ -19,6 +19,8 @@ struct ScaledSums {
   const float *a_scale, *b_scale;
   const void* bias;  ///< Of the type of c; null: none.
   void* c;
+  /// Scales are applied in double, for those that overflow a float one by one. Requires: is_float.
+  bool in_double = false;
 };
 
 /// Computes c in bf16 or fp16.
