@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-// int8 products with kernels generated and compiled for this machine. The compiled code is independent of M, N and K.
+// Quantised products with kernels generated and compiled for this machine. The compiled code is independent of M, N and
+// K.
+#include <fmt/format.h>
+
 #include "base/error.h"
 #include "compile/compiler.h"
 #include "jit_cpu_quantised/sources_hash.h"
@@ -13,20 +16,26 @@ namespace {
 
 using namespace jit_cpu_quantised;
 
-/// The name of a device implies VNNI, which a hypervisor may hide. Throws unavailable.
-void check_vnni(const ByteUnit& unit) {
+/// The name of a device implies instructions that a hypervisor may hide, and Cooper Lake has no VBMI. Throws
+/// unavailable.
+void check_instructions(const ProductSpec& spec) {
+  const ByteUnit& unit = spec.unit;
   __builtin_cpu_init();
+  if (spec.engine == Engine::bf16 && !__builtin_cpu_supports("avx512vbmi"))
+    fail(ErrorCode::unavailable,
+         "this processor does not have AVX512-VBMI, which decodes fp8 to bf16; use engine=fp32");
+  if (spec.engine != Engine::bytes) return;
   const bool has = unit.lanes() == 16 ? __builtin_cpu_supports("avx512vnni") : __builtin_cpu_supports("avxvnni");
   if (unit.vnni && !has) fail(ErrorCode::unavailable, "this processor does not have the VNNI that its name implies");
 }
 
 class JitCpuQuantisedBackend final : public StaticSpaceBackend {
  public:
-  JitCpuQuantisedBackend(const StaticSpace& stated, const DeviceInfo& device)
-      : StaticSpaceBackend(stated, device), compiler_(toolchain_if_any("hostcc")) {}
+  JitCpuQuantisedBackend(const StaticSpace& stated, const DeviceInfo& device, std::string_view id)
+      : StaticSpaceBackend(stated, device), id_(id), compiler_(toolchain_if_any("hostcc")) {}
 
   Versions versions() const override {
-    Versions all = {{"jit_cpu.gemm_a8w8", "1"}, {"kernel.jit_cpu.gemm_a8w8", kSourcesHash}};
+    Versions all = {{id_, "1"}, {"kernel." + id_, kSourcesHash}};
     if (!compiler_.empty()) all.emplace("compiler.hostcc", compiler_);
     return all;
   }
@@ -37,25 +46,27 @@ class JitCpuQuantisedBackend final : public StaticSpaceBackend {
     const auto shape = QuantisedGemm::of(problem);
     ProductLoops loops = product_loops(shape, config, device());
     loops.threads = thread_count(config, device());
-    check_vnni(loops.spec.unit);
-    return make_product_plan(shape, loops, ProductFunctions(loops.spec.kernel, context.binaries.front().file));
+    check_instructions(loops.spec);
+    return make_product_plan(shape, loops, ProductFunctions(loops.spec, context.binaries.front().file));
   }
 
  private:
+  std::string id_;        ///< Of the solver.
   std::string compiler_;  ///< Its toolchain; empty without a compiler, where kernels come from the cache.
 };
 
-class JitCpuQuantisedSolver final : public Solver, public StaticSpace {
+class JitCpuQuantisedSolver : public Solver, public StaticSpace {
  public:
-  std::string_view id() const override { return "jit_cpu.gemm_a8w8"; }
+  explicit JitCpuQuantisedSolver(std::string_view op) : op_(op), id_(fmt::format("jit_cpu.{}", op)) {}
+  std::string_view id() const override { return id_; }
   std::string_view version() const override { return "1"; }
-  std::string_view title() const override { return "int8 kernels generated for this processor and compiled here"; }
+  std::string_view title() const override { return "quantised kernels generated for this processor and compiled here"; }
   std::string_view thread_pool() const override { return "libgomp"; }
 
   Support supports(const Problem& problem, const DeviceInfo& device) const override {
     if (device.kind != "host") return Support::no("runs on a host only");
-    if (problem.op() != "gemm_a8w8") return Support::no("computes gemm_a8w8 only");
-    if (problem.dtype("q_dtype_w") != DType::int8) return Support::no("multiplies int8 only");
+    if (problem.op() != op_) return Support::no(fmt::format("computes {} only", op_));
+    if (problem.integer_or("bpreshuffle", 0) != 0) return Support::no("packs the weights itself");
     if (ByteUnit::of(device).lanes() == 0) return Support::no("needs AVX2 and FMA");
     return {};
   }
@@ -77,11 +88,24 @@ class JitCpuQuantisedSolver final : public Solver, public StaticSpace {
   }
 
   std::unique_ptr<Backend> open(Device& device) const override {
-    return std::make_unique<JitCpuQuantisedBackend>(*this, device.info());
+    return std::make_unique<JitCpuQuantisedBackend>(*this, device.info(), id_);
   }
+
+ private:
+  std::string op_, id_;
+};
+
+struct JitCpuA8w8 final : JitCpuQuantisedSolver {
+  JitCpuA8w8() : JitCpuQuantisedSolver("gemm_a8w8") {}
+};
+struct JitCpuA8w8Blockscale final : JitCpuQuantisedSolver {
+  JitCpuA8w8Blockscale() : JitCpuQuantisedSolver("gemm_a8w8_blockscale") {}
+};
+struct JitCpuA4w4Blockscale final : JitCpuQuantisedSolver {
+  JitCpuA4w4Blockscale() : JitCpuQuantisedSolver("gemm_a4w4_blockscale") {}
 };
 
 }  // namespace
 }  // namespace attune
 
-ATTUNE_SOLVER_MODULE(attune::JitCpuQuantisedSolver)
+ATTUNE_SOLVER_MODULE(attune::JitCpuA8w8, attune::JitCpuA8w8Blockscale, attune::JitCpuA4w4Blockscale)

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <set>
 
 #include "testing/opened_solver.h"
@@ -229,6 +230,179 @@ TEST_P(JitCpuQuantised, BinariesKnowNoSizes) {
       recipes.insert(task.recipe());
   }
   EXPECT_EQ(recipes.size(), 1u);
+}
+
+/// fp8 and e2m1, by the name of a processor.
+class JitCpuFloats : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (!a8w8_.unavailable().empty()) GTEST_SKIP() << a8w8_.unavailable();
+    if (const std::string missing = missing_for(GetParam()); !missing.empty()) GTEST_SKIP() << missing;
+  }
+  OpenedSolver& solver_of(const std::string& text) {
+    const std::string op = text.substr(0, text.find(' '));
+    return op == "gemm_a8w8" ? a8w8_ : op == "gemm_a8w8_blockscale" ? blocks_ : mxfp4_;
+  }
+  /// The start and configs of each kind of code: one row and several, one vector and several, blocks of K.
+  std::vector<std::string> kinds(const std::string& text) {
+    OpenedSolver& solver = solver_of(text);
+    std::vector<std::string> configs = {solver.backend().untuned(solver.problem(text)).key()};
+    for (const char* blocks :
+         {"k_block=0;prefetch=0;rows=1;threads=1;width=4", "k_block=128;prefetch=512;rows=4;threads=2;width=1",
+          "k_block=256;prefetch=1024;rows=3;threads=1;width=2"}) {
+      if (text.starts_with("gemm_a4w4")) {
+        configs.emplace_back(blocks);
+        continue;
+      }
+      configs.push_back(fmt::format("engine=fp32;{}", blocks));
+      if (configs.front().find("bf16") != std::string::npos) configs.push_back(fmt::format("engine=bf16;{}", blocks));
+    }
+    return configs;
+  }
+
+  OpenedSolver a8w8_{"jit_cpu.gemm_a8w8", std::make_unique<DescribedHost>(GetParam())};
+  OpenedSolver blocks_{"jit_cpu.gemm_a8w8_blockscale", std::make_unique<DescribedHost>(GetParam())};
+  OpenedSolver mxfp4_{"jit_cpu.gemm_a4w4_blockscale", std::make_unique<DescribedHost>(GetParam())};
+};
+
+INSTANTIATE_TEST_SUITE_P(All, JitCpuFloats, testing::Values("", "x86-64-v3", "x86-64-v3+vnni", "x86-64-v4"),
+                         [](const auto& instance) {
+                           std::string name(instance.param);
+                           std::replace_if(
+                               name.begin(), name.end(), [](char c) { return c == '-' || c == '+'; }, '_');
+                           return name.empty() ? std::string("here") : name;
+                         });
+
+TEST_P(JitCpuFloats, EveryKernelComputesEveryRemainder) {
+  for (const char* op :
+       {"gemm_a8w8 q_dtype_w=e4m3fn bias=1", "gemm_a8w8 q_dtype_w=e4m3fnuz scale=tensor outdtype=fp16",
+        "gemm_a8w8_blockscale q_dtype_w=e4m3fn", "gemm_a8w8_blockscale q_dtype_w=e4m3fnuz outdtype=fp16",
+        "gemm_a4w4_blockscale", "gemm_a4w4_blockscale outdtype=fp16"}) {
+    for (const char* sizes : {"m=1 n=1 k=1", "m=1 n=16 k=31", "m=3 n=17 k=33", "m=4 n=5 k=127", "m=5 n=33 k=129",
+                              "m=9 n=130 k=257", "m=2 n=64 k=640", "m=13 n=47 k=1023"}) {
+      const auto text = fmt::format("{} {}", op, sizes);
+      for (const std::string& config : kinds(text)) ASSERT_THAT(solver_of(text).wrong(text, config), IsEmpty());
+    }
+  }
+}
+
+/// Every code of a type, in a of one element a row, times one.
+TEST_P(JitCpuFloats, EveryCodeIsDecodedInBothOperands) {
+  const auto expect_codes = [&](const std::string& text, DType in, const std::vector<std::byte>& one) {
+    std::vector<std::byte> codes(256);
+    for (size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<std::byte>(in == DType::e2m1 ? i & 15 : i);
+    std::vector<float> want;
+    for (const std::byte code : codes) {
+      std::vector<float> value(1);
+      to_float(in, &code, value);
+      want.push_back(value.front());
+    }
+    for (const bool of_a : {true, false}) {
+      const auto problem = fmt::format("{} outdtype=bf16 m={} n={} k=1", text, of_a ? 256 : 1, of_a ? 1 : 256);
+      for (const std::string& config : kinds(problem)) {
+        const std::vector<float> got = solver_of(problem).computed(problem, config, [&](const HostTensors& to) {
+          std::copy(codes.begin(), codes.end(), to.operands[of_a ? 0 : 1].begin());
+          std::copy(one.begin(), one.begin() + 1, to.operands[of_a ? 1 : 0].begin());
+          for (const size_t scale : {2, 3}) {
+            auto scales = to.operands[scale];
+            if (in == DType::e2m1)
+              std::fill(scales.begin(), scales.end(), std::byte{127});
+            else
+              from_float(DType::fp32, std::vector<float>(scales.size() / 4, 1.0F), scales.data());
+          }
+        });
+        ASSERT_EQ(got.size(), want.size());
+        for (size_t i = 0; i < want.size(); ++i) {
+          if (want[i] == want[i])
+            ASSERT_EQ(got[i], want[i]) << problem << " " << config << " code " << i;
+          else
+            ASSERT_TRUE(got[i] != got[i]) << problem << " " << config << " code " << i;
+        }
+      }
+    }
+  };
+  expect_codes("gemm_a8w8 q_dtype_w=e4m3fn", DType::e4m3fn, {std::byte{0x38}});
+  expect_codes("gemm_a8w8 q_dtype_w=e4m3fnuz", DType::e4m3fnuz, {std::byte{0x40}});
+  expect_codes("gemm_a8w8_blockscale q_dtype_w=e4m3fn", DType::e4m3fn, {std::byte{0x38}});
+  expect_codes("gemm_a4w4_blockscale", DType::e2m1, {std::byte{0x02}});
+}
+
+/// Of an odd K, the last byte of a row has a half that is no element.
+TEST_P(JitCpuFloats, TheUnusedHalfOfARowIsNotRead) {
+  const std::string text = "gemm_a4w4_blockscale m=2 n=3 k=5";
+  for (const std::string& config : kinds(text)) {
+    const std::vector<float> got = mxfp4_.computed(text, config, [](const HostTensors& to) {
+      std::fill(to.operands[0].begin(), to.operands[0].end(), std::byte{0x22});  // Ones.
+      std::fill(to.operands[1].begin(), to.operands[1].end(), std::byte{0x22});
+      for (const size_t scale : {2, 3}) std::fill(to.operands[scale].begin(), to.operands[scale].end(), std::byte{127});
+    });
+    EXPECT_THAT(got, testing::Each(5.0F)) << config;
+  }
+}
+
+/// 2^-127 of a code 0, and NaN of 255 in exactly the row that has it.
+TEST_P(JitCpuFloats, ScalesOfE8m0AreDecoded) {
+  const std::string text = "gemm_a4w4_blockscale m=3 n=4 k=70";
+  for (const std::string& config : kinds(text)) {
+    const std::vector<float> got = mxfp4_.computed(text, config, [](const HostTensors& to) {
+      std::fill(to.operands[0].begin(), to.operands[0].end(), std::byte{0x22});
+      std::fill(to.operands[1].begin(), to.operands[1].end(), std::byte{0x22});
+      std::fill(to.operands[2].begin(), to.operands[2].end(), std::byte{254});
+      std::fill(to.operands[3].begin(), to.operands[3].end(), std::byte{0});
+      to.operands[2][2] = std::byte{255};  // Row 0 of a, the last block.
+    });
+    for (size_t i = 0; i < 4; ++i) EXPECT_TRUE(got[i] != got[i]) << config;
+    for (size_t i = 4; i < 12; ++i) EXPECT_EQ(got[i], 70.0F) << config;
+  }
+}
+
+TEST_P(JitCpuFloats, AnElementsBitsDependNeitherOnMNorOnBlocks) {
+  for (const char* op : {"gemm_a8w8 q_dtype_w=e4m3fn", "gemm_a8w8_blockscale", "gemm_a4w4_blockscale"}) {
+    const auto computed = [&](int m, const std::string& config) {
+      const auto text = fmt::format("{} m={} n=37 k=300", op, m);
+      return solver_of(text).computed(text, config, [&](const HostTensors& to) {
+        for (const size_t i : {0, 1})
+          for (size_t at = 0; at < to.operands[i].size(); ++at)
+            to.operands[i][at] = static_cast<std::byte>(at * (37 + i) % 120);
+        for (const size_t i : {2, 3}) {
+          if (text.starts_with("gemm_a4w4")) {
+            for (size_t at = 0; at < to.operands[i].size(); ++at)
+              to.operands[i][at] = static_cast<std::byte>(120 + at % 9);
+            continue;
+          }
+          std::vector<float> scales(to.operands[i].size() / 4);
+          for (size_t at = 0; at < scales.size(); ++at) scales[at] = 0.01F + 0.0137F * static_cast<float>(at % 11);
+          from_float(DType::fp32, scales, to.operands[i].data());
+        }
+      });
+    };
+    const std::string text = fmt::format("{} m=13 n=37 k=300", op);
+    std::map<std::string, std::vector<float>> all;  // By engine.
+    for (const std::string& config : kinds(text)) {
+      const std::string engine = config.substr(0, config.find(';') * (config.starts_with("engine") ? 1 : 0));
+      const std::vector<float> got = computed(13, config);
+      EXPECT_EQ(all.emplace(engine, got).first->second, got) << config;
+      for (const int m : {1, 4, 7}) {
+        const std::vector<float> some = computed(m, config);
+        EXPECT_EQ(some, std::vector<float>(got.begin(), got.begin() + static_cast<std::ptrdiff_t>(some.size())))
+            << config;
+      }
+    }
+  }
+}
+
+TEST_P(JitCpuFloats, SpacesHaveTwentyConfigsAndTheStart) {
+  for (const char* op : {"gemm_a8w8 q_dtype_w=e4m3fn", "gemm_a8w8_blockscale", "gemm_a4w4_blockscale"}) {
+    for (const int m : {1, 2, 3, 4, 5, 8, 16, 32, 512}) {
+      const auto text = fmt::format("{} m={} n=4096 k=4096", op, m);
+      OpenedSolver& solver = solver_of(text);
+      const Problem problem = solver.problem(text);
+      EXPECT_GE(solver.configs(text).size(), 20u) << text;
+      const Config start = solver.backend().untuned(problem);
+      EXPECT_EQ(why_outside(solver.backend().space(problem), start, problem, solver.device().info()), std::nullopt)
+          << text << " " << start.key();
+    }
+  }
 }
 
 }  // namespace

@@ -23,12 +23,13 @@ struct ProductFunctions {
   Product product;
   CopyRow copy_row;
   Finish finish;
-  Pack pack;  ///< Null without a tile kernel.
-  ProductFunctions(Kernel kernel, const std::filesystem::path& file);
+  Pack pack;               ///< Null without a tile kernel.
+  PackScales pack_scales;  ///< Null without e8m0 scales.
+  ProductFunctions(const ProductSpec& spec, const std::filesystem::path& file);
 };
 
-/// A product of int8 matrices. All work, copies and packing included, is inside run(). An element's bits depend neither
-/// on M nor on the config. Reentrant with distinct workspaces.
+/// A quantised product. All work, copies and packing included, is inside run(). An element's bits depend neither on M
+/// nor on its place, nor on any parameter but the engine. Reentrant with distinct workspaces.
 std::unique_ptr<Plan> make_product_plan(const QuantisedGemm& shape, const ProductLoops& loops,
                                         ProductFunctions functions);
 

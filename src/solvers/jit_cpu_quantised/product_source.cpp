@@ -105,6 +105,43 @@ std::string finish_text(const ByteUnit& unit) {
       unit.lanes(), 4 * unit.lanes());
 }
 
+/// Sums of floats need no conversion; sums of groups are scaled already.
+std::string finish_float_text(const ProductSpec& spec) {
+  const char* scaled = spec.group != 0 ? "" : " * a_scale * t->b_scale[x * t->b_scale_step]";
+  return fmt::format(
+      "void finish(const struct finish_args* t) {{\n"
+      "  const in_t* bias = t->bias;\n"
+      "  for (long r = 0; r < t->rows; ++r) {{\n"
+      "    const number* sums = (const number*)t->sums + r * t->sums_step;\n"
+      "    out_t* c = (out_t*)t->c + r * t->c_step;\n"
+      "    const float a_scale = {0};\n    (void)a_scale;\n"
+      "    long x = 0;\n"
+      "    for (; x + {1} <= t->columns; x += {1}) {{\n"
+      "      vf y = *(const vu*)(sums + x);\n"
+      "      {2}\n"
+      "      if (bias) y += load(bias + x);\n"
+      "      put(c + x, y);\n    }}\n"
+      "    for (; x < t->columns; ++x) {{\n"
+      "      float y = sums[x]{3};\n"
+      "      if (bias) y += widen(bias[x]);\n"
+      "      c[x] = narrow(y);\n    }}\n  }}\n}}\n",
+      spec.group != 0 ? "1" : "t->a_scale[r * t->a_scale_step]", spec.unit.lanes(),
+      spec.group != 0 ? ""
+                      : "y *= a_scale; if (t->b_scale_step) y *= *(const vu*)(t->b_scale + x); else y *= *t->b_scale;",
+      scaled);
+}
+
+/// What the kernel requires beyond the level of its vectors.
+std::optional<InstructionSet> extension_of(const ProductSpec& spec) {
+  if (spec.engine == Engine::bf16) return InstructionSet::avx512_bf16;
+  return spec.engine == Engine::bytes && spec.unit.vnni ? std::optional(InstructionSet::avx512_vnni) : std::nullopt;
+}
+
+std::string int8_text(const ProductSpec& spec) {
+  return kArgumentsText + products_text(spec.unit) + (spec.kernel == Kernel::dot ? dot_text(spec) : tile_text(spec)) +
+         copy_text(spec) + finish_text(spec.unit);
+}
+
 }  // namespace
 
 ByteUnit ByteUnit::of(const DeviceInfo& device) {
@@ -115,13 +152,14 @@ ByteUnit ByteUnit::of(const DeviceInfo& device) {
 
 CompileTask product_task(const ProductSpec& spec) {
   const ByteUnit& unit = spec.unit;
-  const bool is_dot = spec.kernel == Kernel::dot;
-  std::string source = jit_cpu::preamble(unit.vectors, spec.out, spec.out) + kArgumentsText + products_text(unit) +
-                       (is_dot ? dot_text(spec) : tile_text(spec)) + copy_text(spec) + finish_text(unit);
+  std::string source = jit_cpu::preamble(unit.vectors, spec.out, spec.out) +
+                       (spec.in == DType::int8 ? int8_text(spec)
+                                               : std::string(kArgumentsText) + kGroupArgumentsText + float_text(spec) +
+                                                     finish_float_text(spec));
   std::vector<std::string> entries = {"product", "copy_row", "finish"};
-  if (!is_dot) entries.emplace_back("pack");
-  const auto extension = unit.vnni ? std::optional(InstructionSet::avx512_vnni) : std::nullopt;
-  CompileTask task = jit_cpu::kernel_task(std::move(source), unit.vectors, extension, std::move(entries));
+  if (spec.kernel == Kernel::tile) entries.emplace_back("pack");
+  if (spec.in == DType::e2m1) entries.emplace_back("pack_scales");
+  CompileTask task = jit_cpu::kernel_task(std::move(source), unit.vectors, extension_of(spec), std::move(entries));
   // The bias must not be fused with a scale in some places and not in others.
   task.options.emplace_back("-ffp-contract=off");
   return task;

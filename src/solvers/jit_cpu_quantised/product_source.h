@@ -33,25 +33,45 @@ enum class Prefetch : uint8_t {
   tile  ///< The next tile's rows.
 };
 
+/// What a kernel multiplies.
+enum class Engine : uint8_t {
+  bytes,  ///< int8, or doubled e2m1 as int8.
+  bf16,   ///< Pairs of bf16 (vdpbf16ps), to which vpermi2b decodes fp8.
+  fp32    ///< One fp32 a lane.
+};
+
 /// Compile-time parameters of a kernel. M, N and K are not among them.
 struct ProductSpec {
   ByteUnit unit;
-  DType out = DType::bf16;
+  DType in = DType::int8, out = DType::bf16;
+  Engine engine = Engine::bytes;
+  int group = 0;  ///< Elements of K that share a scale of a row of a; 0: all of K.
   Kernel kernel = Kernel::dot;
   int rows = 1;    ///< Rows of a in the register block.
   int width = 1;   ///< dot: rows of b. tile: vectors of columns.
   int unroll = 1;  ///< dot: vectors of K in the loop, each with its own sums.
   Prefetch prefetch = Prefetch::off;
+  int ahead = 0;  ///< Bytes of a row of b by which packing of fp8 and e2m1 prefetches; 0: not.
 
   int columns() const noexcept { return kernel == Kernel::dot ? width : width * unit.lanes(); }
+  /// Elements of K that one lane multiplies.
+  int in_lane() const noexcept {
+    if (in == DType::int8) return unit.in_lane();
+    return engine == Engine::bytes ? 4 : engine == Engine::bf16 ? 2 : 1;
+  }
+  int element_bytes() const noexcept { return 4 / in_lane(); }  ///< Of an element in a copy or panel.
+  /// Elements of K in a vector that is loaded.
+  int step() const noexcept { return in == DType::int8 ? unit.step() : 32 * unit.lanes() / bits(in); }
 };
 
-/// Exports `product`, `copy_row` and `finish`, and for a tile kernel `pack` (product_arguments.h).
+/// Exports `product`, `copy_row` and `finish`, for a tile kernel `pack`, for e2m1 `pack_scales` (product_arguments.h).
 CompileTask product_task(const ProductSpec& spec);
 
 /// Text of `product` and, for a tile, `pack`. They use what product_task() writes first: `vi` (vectors of unsigned
 /// lanes), `viu` (at any address), `a_t`, `kStep`, load_b(), load_rest() and multiply_add().
 std::string dot_text(const ProductSpec& spec);
 std::string tile_text(const ProductSpec& spec);
+/// Text of `product`, `pack`, `copy_row` and, for e2m1, `pack_scales`, of tile kernels for fp8 and e2m1.
+std::string float_text(const ProductSpec& spec);
 
 }  // namespace attune::jit_cpu_quantised

@@ -17,6 +17,7 @@ constexpr int64_t kSmallWork = 8'000'000;  // Multiplications in the time that w
 /// Multiplications up to which a start runs on one thread, as in jit_cpu (docs/performance/one_thread.md).
 constexpr int64_t kOneThreadWorkOfFewRows = 4'096, kOneThreadWork = 262'144;
 constexpr int64_t kFewRows = 9;
+constexpr int64_t kMinFloatSums = 2;  // With fewer, each product waits for the one before.
 
 constexpr std::array<std::string_view, 3> kPrefetches = {"off", "row", "tile"};
 
@@ -24,15 +25,36 @@ constexpr std::array<int64_t, 6> kWidths = {1, 2, 3, 4, 6, 8};
 
 std::vector<Value> numbers(std::initializer_list<int64_t> values) { return {values.begin(), values.end()}; }
 
-std::vector<Value> k_blocks(int64_t k) {
+std::vector<Value> k_blocks(int64_t k, std::initializer_list<int64_t> all) {
   std::vector<Value> blocks = {int64_t{0}};
-  for (const int64_t block : {1024, 2048, 4096}) {
+  for (const int64_t block : all) {
     if (block < k) blocks.emplace_back(block);
   }
   return blocks;
 }
 
+/// Whether the floats of a device are multiplied in pairs of bf16.
+bool multiplies_bf16(const DeviceInfo& device) {
+  return device.instruction_sets().has(InstructionSet::avx512_bf16) && ByteUnit::of(device).lanes() == 16;
+}
+
+std::vector<Parameter> float_parameters(const QuantisedGemm& shape, const DeviceInfo& device) {
+  std::vector<Parameter> parameters = {
+      {.name = "rows", .values = numbers({1, 2, 3, 4, 6, 8, 12}), .binding = Binding::compile_time},
+      {.name = "width", .values = numbers({1, 2, 3, 4, 6, 8}), .binding = Binding::compile_time},
+      {.name = "prefetch", .values = numbers({0, 512, 1024}), .binding = Binding::compile_time},
+      {.name = "k_block", .values = k_blocks(shape.k, {256, 512, 1024, 2048})},
+      {.name = "threads", .values = thread_counts(device.num_units)}};
+  if (shape.in != DType::e2m1) {
+    std::vector<Value> engines = {std::string("fp32")};
+    if (multiplies_bf16(device)) engines.insert(engines.begin(), std::string("bf16"));
+    parameters.insert(parameters.begin(), {.name = "engine", .values = engines, .binding = Binding::compile_time});
+  }
+  return parameters;
+}
+
 std::vector<Parameter> parameters_of(const QuantisedGemm& shape, const DeviceInfo& device) {
+  if (shape.in != DType::int8) return float_parameters(shape, device);
   const std::string dot = "kernel == 'dot'";
   std::vector<Value> prefetches;
   for (const std::string_view one : kPrefetches) prefetches.emplace_back(std::string(one));
@@ -42,15 +64,20 @@ std::vector<Parameter> parameters_of(const QuantisedGemm& shape, const DeviceInf
       {.name = "width", .values = {kWidths.begin(), kWidths.end()}, .binding = Binding::compile_time},
       {.name = "unroll", .values = numbers({1, 2, 4}), .binding = Binding::compile_time, .active_if = dot},
       {.name = "prefetch", .values = prefetches, .binding = Binding::compile_time, .active_if = dot},
-      {.name = "k_block", .values = k_blocks(shape.k)},
+      {.name = "k_block", .values = k_blocks(shape.k, {1024, 2048, 4096})},
       {.name = "threads", .values = thread_counts(device.num_units)},
   };
 }
 
 /// What holds for every M: registers.
-std::vector<Rule> register_rules(const DeviceInfo& device) {
+std::vector<Rule> register_rules(const QuantisedGemm& shape, const DeviceInfo& device) {
   const ByteUnit unit = ByteUnit::of(device);
   const int64_t registers = unit.vectors.registers;
+  if (shape.in != DType::int8) {
+    return {{"registers", fmt::format("rows * width + width + 2 <= {}", registers),
+             "the sums do not fit into the vector registers"},
+            {"sums", fmt::format("rows * width >= {}", kMinFloatSums), "sums enough for the latency of a product"}};
+  }
   const int64_t others = unit.vnni ? 2 : 3;  // A streamed vector, the flipped bits, a product of int16.
   return {
       {"dot_registers",
@@ -77,20 +104,25 @@ int64_t largest_width(int64_t there) {
 }  // namespace
 
 SearchSpace quantised_space(const QuantisedGemm& shape, const DeviceInfo& device) {
-  std::vector<Rule> rules = register_rules(device);
-  const std::vector<Rule> of_m = {
+  std::vector<Rule> rules = register_rules(shape, device);
+  std::vector<Rule> of_m = {
       {"rows", "rows == 1 || rows < 2 * problem.m", "half of the rows would be computed in vain"},
+      {"threads_work",
+       fmt::format("threads == device.num_units || problem.m * problem.n <= ceil_div({}, problem.k)", kSmallWork),
+       "so large a product is never faster on fewer threads"}};
+  if (shape.in != DType::int8) {
+    rules.insert(rules.end(), of_m.begin(), of_m.end());
+    return SearchSpace::product(parameters_of(shape, device), std::move(rules));
+  }
+  const std::vector<Rule> of_bytes = {
       {"dot_columns", "kernel != 'dot' || width == 1 || width < 2 * problem.n", "wider than b"},
       {"dot_rows", fmt::format("kernel != 'dot' || problem.m <= {} || problem.n <= 16", kDotMaxRows),
        "so many rows of a would be read again for every few columns"},
       {"dot_reads", fmt::format("kernel != 'dot' || problem.m <= rows * {}", kDotMaxRows / 4),
        "b would be read from a cache too often"},
       {"tile_rows", fmt::format("kernel != 'tile' || problem.m >= {}", kTileMinRows),
-       "packing b costs more than so few rows of a gain"},
-      {"threads_work",
-       fmt::format("threads == device.num_units || problem.m * problem.n <= ceil_div({}, problem.k)", kSmallWork),
-       "so large a product is never faster on fewer threads"},
-  };
+       "packing b costs more than so few rows of a gain"}};
+  of_m.insert(of_m.end() - 1, of_bytes.begin(), of_bytes.end());
   rules.insert(rules.end(), of_m.begin(), of_m.end());
   return SearchSpace::product(parameters_of(shape, device), std::move(rules));
 }
@@ -98,13 +130,31 @@ SearchSpace quantised_space(const QuantisedGemm& shape, const DeviceInfo& device
 SearchSpace quantised_invariant_space(const QuantisedGemm& shape, const DeviceInfo& device) {
   auto parameters = parameters_of(shape, device);
   parameters.back().values = numbers({device.num_units});
-  return SearchSpace::product(std::move(parameters), register_rules(device));
+  return SearchSpace::product(std::move(parameters), register_rules(shape, device));
 }
+
+namespace {
+
+Config float_start(const QuantisedGemm& shape, const DeviceInfo& device, int64_t threads) {
+  const bool wide = ByteUnit::of(device).lanes() == 16;
+  const int64_t rows = shape.m < 5 ? shape.m : shape.m == 8 && wide ? 8 : 6;
+  const int64_t width = wide ? (rows == 8 ? 3 : 4) : rows < 3 ? 4 : rows == 3 ? 3 : rows == 4 ? 2 : 1;
+  std::vector<std::pair<std::string, Value>> values = {{"rows", rows},
+                                                       {"width", width},
+                                                       {"prefetch", int64_t{512}},
+                                                       {"k_block", int64_t{shape.k > 512 ? 512 : 0}},
+                                                       {"threads", threads}};
+  if (shape.in != DType::e2m1) values.emplace_back("engine", std::string(multiplies_bf16(device) ? "bf16" : "fp32"));
+  return Config(std::move(values));
+}
+
+}  // namespace
 
 Config quantised_start(const QuantisedGemm& shape, const DeviceInfo& device) {
   const bool wide = ByteUnit::of(device).lanes() == 16;
   const int64_t max_work = shape.m < kFewRows ? kOneThreadWorkOfFewRows : kOneThreadWork;
   const int64_t threads = shape.m * shape.n <= max_work / shape.k ? 1 : device.num_units;
+  if (shape.in != DType::int8) return float_start(shape, device, threads);
   if (shape.m < kFewRows) {
     // About as many sums as the registers hold, in blocks that repeat few rows of a.
     const int64_t rows = !wide                          ? std::min<int64_t>(shape.m, 2)
@@ -129,12 +179,17 @@ Config quantised_start(const QuantisedGemm& shape, const DeviceInfo& device) {
 ProductLoops product_loops(const QuantisedGemm& shape, const Config& config, const DeviceInfo& device) {
   ProductLoops loops;
   loops.spec = {.unit = ByteUnit::of(device),
+                .in = shape.in,
                 .out = shape.out,
-                .kernel = config.text("kernel") == "dot" ? Kernel::dot : Kernel::tile,
+                .group = static_cast<int>(shape.a_scales.depth),
+                .kernel = shape.in == DType::int8 && config.text("kernel") == "dot" ? Kernel::dot : Kernel::tile,
                 .rows = static_cast<int>(config.integer("rows")),
                 .width = static_cast<int>(config.integer("width"))};
   loops.k_block = config.integer("k_block");
   loops.threads = static_cast<int>(config.integer("threads"));
+  if (shape.in != DType::int8 && shape.in != DType::e2m1)
+    loops.spec.engine = config.text("engine") == "bf16" ? Engine::bf16 : Engine::fp32;
+  if (shape.in != DType::int8) loops.spec.ahead = static_cast<int>(config.integer("prefetch"));
   if (loops.spec.kernel == Kernel::tile) return loops;
   loops.spec.unroll = static_cast<int>(config.integer("unroll"));
   const auto prefetch = std::find(kPrefetches.begin(), kPrefetches.end(), config.text("prefetch"));
