@@ -78,6 +78,7 @@ class TheProcessor(story.Story):
                          [winners[FORWARD], winners[BACKWARD]])
         for row in self.attune("check", "conv_tuned.csv", "--quiet-wait", "0", "--json", status=None).json:
             self.assertIn(row["status"], ("ok", "slower than the default", "slower than its row says"))
+        self.assertIn("0 findings", self.attune("ci", "validate", "conv_tuned.csv").stdout)
         found = self.attune("explain", BACKWARD, "-t", "conv_tuned.csv", "--json").json
         self.assertEqual((found["match"], found["candidate"]), ("exact", winners[BACKWARD]))
         other = self.attune("explain", FORWARD.replace("n=2", "n=3"), "-t", "conv_tuned.csv", "--json").json
