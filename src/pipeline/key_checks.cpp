@@ -29,9 +29,9 @@ class FirstRows {
 /// Why no problem can have a row's key; nothing if one can.
 std::optional<std::string> why_no_problem(const FamilySpec& family, const TableRow& row) {
   for (const AttributeSpec& key : family.key) {
-    if (key.kind != ColumnKind::integer) continue;
-    const int64_t size = row.problem.integer_or(key.name, 1);
-    if (size < 1 || size > kMaxExtent) return fmt::format("no problem has the size {} = {}", key.column, size);
+    if (key.kind != ColumnKind::integer || !row.problem.has(key.name)) continue;
+    const int64_t size = row.problem.integer(key.name);
+    if (!key.contains(size)) return fmt::format("no problem has the size {} = {}", key.column, size);
   }
   // The table is not at fault if this build cannot compute a foreign device's types, but it is if the key is no
   // problem.

@@ -12,7 +12,7 @@
 #include "solver/module/openmp_team.h"
 #include "solver/own_library.h"
 #include "solver/thread_counts.h"
-#include "solvers/onednn/onednn_conv.h"
+#include "solvers/onednn/onednn_conv_functions.h"
 #include "solvers/onednn/onednn_functions.h"
 #include "solvers/onednn/onednn_library.h"
 #include "solvers/onednn/onednn_solvers.h"
