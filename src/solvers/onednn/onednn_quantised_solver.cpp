@@ -156,7 +156,7 @@ class OnednnQuantisedPlan final : public Plan {
     if (matrix.dtype == DType::int8)
       convert_to_bf16(static_cast<const int8_t*>(matrix.elements), elements, matrix.rows * matrix.k, threads);
     else
-      dequantise(matrix, elements, factors, threads);
+      dequantise_to_bf16(matrix, elements, factors, threads);
     return to;
   }
 
