@@ -34,6 +34,7 @@ from attune._attune import (
     version,
 )
 from attune._capture import capture
+from attune._quantise import dequantise, quantise_blocks, quantise_mxfp4, quantise_rows, quantise_tensor
 from attune._tune import Progress, tune
 
 __version__ = version
@@ -45,6 +46,7 @@ __all__ = [
     "candidates",
     "capture",
     "counts",
+    "dequantise",
     "errors",
     "explain",
     "gemm_a16w16",
@@ -55,6 +57,10 @@ __all__ = [
     "notices",
     "pack_operands",
     "pack_weights",
+    "quantise_blocks",
+    "quantise_mxfp4",
+    "quantise_rows",
+    "quantise_tensor",
     "reload",
     "requirement",
     "run",

@@ -19,6 +19,7 @@
 #include "packed_operands.h"
 #include "packed_weights.h"
 #include "quantised_product.h"
+#include "quantising.h"
 #include "torch/torch_calls.h"
 #include "torch/torch_library.h"
 
@@ -349,6 +350,7 @@ NB_MODULE(_attune, module) {
       "bare", [](nb::handle, nb::handle, nb::handle, nb::handle) {}, "x"_a, "w"_a, "bias"_a.none() = nb::none(),
       "out"_a.none() = nb::none());
   add_capture(module);
+  add_quantising(module);
   add_torch_calls(module);
   add_torch_library(module);
   add_common_changes(module);

@@ -11,7 +11,7 @@
 
 namespace attune::python {
 
-/// Which types an array may have: those of a linear layer, fp32, fp16 and bf16, or int8 and narrow floats, too.
+/// Which types an array may have: fp32, fp16 and bf16, the types of a linear layer, or int8 and narrow floats, too.
 enum class ElementTypes : uint8_t { floats, all };
 
 /// A Python array that the library can use: on the device of its call, of one of these types, C-contiguous, aligned to
@@ -34,7 +34,7 @@ class Operand {
   DType dtype() const noexcept { return dtype_; }
   int ndim() const noexcept { return ndim_; }
   int64_t dim(int axis) const noexcept { return shape_[axis]; }
-  int64_t elements() const noexcept { return elements_; }  ///< Those of e2m1 count in pairs.
+  int64_t elements() const noexcept { return elements_; }  ///< A pair of e2m1 counts as one.
   std::string shape_text() const;                          ///< `(4, 96)`
   /// Returns an uninitialised array of the same kind and type `dtype`, with a last axis of `length`. Throws TypeError
   /// if the array's library is not supported.

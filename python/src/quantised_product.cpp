@@ -64,7 +64,7 @@ void check_out(const Operand& out, const Operand& x, int64_t n) {
                " for x " + x.shape_text());
 }
 
-/// The type of the result: of `out`, else that of the argument, else bf16.
+/// The type of the result: of `out`, else the argument, else bf16.
 DType out_type(const std::optional<std::string>& asked, const std::optional<Operand>& out) {
   std::optional<DType> type;
   if (asked) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "attune/attune_key.h"
+#include "attune/attune_quantise.h"
 #include "attune/dispatcher.h"
 #include "device/devices.h"
 #include "ops/op.h"
@@ -106,6 +107,30 @@ TEST_P(QuantisedCalls, AreServedByTheRowInC) {
   EXPECT_EQ(attune_run_key(dispatcher, &key, nullptr, places_.data(), places_.size() - 1, nullptr),
             ATTUNE_INVALID_INPUT);
   EXPECT_EQ(attune_close(dispatcher), ATTUNE_OK);
+}
+
+TEST(QuantiseInC, GivesTheBytesOfTheCppFunctionsAndRefusesNullPointers) {
+  const float values[] = {6, -1, 0, 0.5f, 3, 1};
+  uint8_t elements[4] = {}, scales[2] = {};
+  ASSERT_EQ(attune_quantise_mxfp4(2, 3, ATTUNE_EXPONENT_FLOOR, values, elements, scales), ATTUNE_OK);
+  EXPECT_THAT(scales, testing::ElementsAre(127, 126));
+  EXPECT_THAT(elements, testing::ElementsAre(0xa7, 0x00, 0x72, 0x04));
+  float again[6] = {};
+  ASSERT_EQ(attune_dequantise(ATTUNE_E2M1, ATTUNE_E8M0, 2, 3, 1, 32, elements, scales, again), ATTUNE_OK);
+  EXPECT_THAT(again, testing::ElementsAreArray(values));
+  int8_t whole[6] = {};
+  float of_rows[2] = {}, of_all = 0, of_blocks[4] = {};
+  ASSERT_EQ(attune_quantise_rows(ATTUNE_INT8, 2, 3, values, whole, of_rows), ATTUNE_OK);
+  EXPECT_EQ(of_rows[1], 3.0f / 127);
+  ASSERT_EQ(attune_quantise_tensor(ATTUNE_INT8, 2, 3, values, whole, &of_all), ATTUNE_OK);
+  EXPECT_EQ(whole[0], 127);
+  EXPECT_EQ(of_all, 6.0f / 127);
+  ASSERT_EQ(attune_quantise_blocks(ATTUNE_INT8, 2, 3, 1, 2, values, whole, of_blocks), ATTUNE_OK);
+  EXPECT_EQ(of_blocks[1], 1) << "a block of zeros";
+  EXPECT_EQ(attune_quantise_rows(ATTUNE_INT8, 2, 3, nullptr, whole, of_rows), ATTUNE_INVALID_INPUT);
+  EXPECT_EQ(attune_quantise_rows(ATTUNE_BF16, 2, 3, values, whole, of_rows), ATTUNE_INVALID_INPUT);
+  EXPECT_EQ(attune_quantise_blocks(ATTUNE_INT8, 2, 3, 0, 2, values, whole, of_blocks), ATTUNE_INVALID_INPUT);
+  EXPECT_EQ(attune_quantise_mxfp4(2, 3, 2, values, elements, scales), ATTUNE_INVALID_INPUT);
 }
 
 INSTANTIATE_TEST_SUITE_P(

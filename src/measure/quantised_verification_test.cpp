@@ -22,7 +22,7 @@ enum class QuantisedFault : uint8_t {
   scales_first,      // right: multiplies elements and scales in fp32 before the sum
   rounds_to_bf16,    // right of blocks: so do libraries, which have no blocks
   neighbours_scale,  // of the block before
-  rows_for_columns,  // the scales of a for those of b
+  rows_for_columns,  // the scales of a in place of the scales of b
   scales_twice,
   nibbles_swapped,  // of b: of both matrices they would be another order of the sum
   last_block_dropped,
@@ -99,7 +99,7 @@ class PlantedQuantised final : public Plan {
       for (int64_t at = first; at < std::min(end, first + depth); ++at) {
         float x = a[static_cast<size_t>(i * shape_.k + at)], w = b[static_cast<size_t>(j * shape_.k + at)];
         if (is(QuantisedFault::saturates)) {
-          // As vpmaddubsw, whose first factor has no sign: a is moved, and what that adds is taken off.
+          // As with vpmaddubsw, whose first factor is unsigned: a is shifted by 128, and the excess is subtracted.
           pair += (static_cast<int32_t>(x) + 128) * static_cast<int32_t>(w);
           sum -= 128 * w;
           if (at % 2 == 0 && at + 1 < end) continue;

@@ -86,7 +86,7 @@ class AnInstalledTree(story.Story):
         names = {n.removesuffix("@@ATTUNE_0.1") for n in names} - {"ATTUNE_0.1"}
         headers = {path.name: path.read_text() for path in (self.prefix / "include" / "attune").glob("*.h")}
         c_headers = "".join(headers[name] for name in ("attune.h", "attune_weights.h", "attune_key.h", "attune_workspace.h",
-                                                      "attune_candidates.h"))
+                                                      "attune_candidates.h", "attune_quantise.h"))
         declared = set(re.findall(r"ATTUNE_API [^;(]*?\b(attune_\w+)\(", c_headers))
         self.assertGreater(len(declared), 20)
         self.assertEqual({n for n in names if not n.startswith(("attune::", "typeinfo", "vtable"))}, declared)

@@ -113,7 +113,7 @@ class RowReader {
     }
     has_gfx = !result.gfx.empty();
     if (!has_gfx) result.gfx = gfx_of_units(result.num_units);
-    // A missing 8-bit type is that of the row's architecture.
+    // A missing 8-bit type means the fp8 of the row's architecture.
     const auto is_left_out = [&](const AttributeSpec& key) {
       return key.is_device_fp8 && !result.problem.has(key.name);
     };

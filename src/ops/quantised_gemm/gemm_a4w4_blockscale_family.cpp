@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The columns are those of the older tuners' table (ROCm/aiter, aiter/configs; MIT), and two optional ones.
+// The older tuners' table has these columns (ROCm/aiter, aiter/configs; MIT), but not the two optional ones.
 #include "ops/counted_work.h"
 #include "ops/quantised_gemm/quantised_gemm_op.h"
 
 namespace attune {
 namespace {
 
-/// Whole and partial blocks, odd rows, whose last byte holds one element, and weights that are packed ahead.
+/// Whole and partial blocks, odd rows, whose last byte holds one element, and packed weights.
 constexpr std::string_view kMxfp4Samples[] = {"m=1 n=1 k=1",
                                               "m=1 n=64 k=128",
                                               "m=2 n=40 k=31",
@@ -48,7 +48,7 @@ const FamilySpec& gemm_a4w4_blockscale_family() {
                .default_value = "0",
                .always = false,
                .optional = true,
-               .help = "weights and their scales packed ahead, once for all M"}},
+               .help = "pack the weights and their scales once for all M"}},
       .results = {"kernelId", "splitK", "us", "kernelName", "tflops", "bw", "errRatio"},
       .baselines = {"onednn.gemm_a4w4_blockscale", "fake.gemm_a4w4_blockscale"},
       .fallback = "portable.gemm_a4w4_blockscale",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The columns are those of the older tuners' table (ROCm/aiter, aiter/configs; MIT), and two optional ones.
+// The older tuners' table has these columns (ROCm/aiter, aiter/configs; MIT), but not the two optional ones.
 #include "ops/counted_work.h"
 #include "ops/quantised_gemm/quantised_gemm_op.h"
 

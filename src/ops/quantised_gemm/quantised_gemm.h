@@ -28,7 +28,7 @@ struct QuantisedGemm {
   DType in = DType::int8, out = DType::bf16;
   DType scale = DType::fp32;
   bool bias = false;
-  bool packed = false;  ///< b and its scales are packed ahead in a candidate's layout (bpreshuffle=1).
+  bool packed = false;  ///< b and its scales are packed in a candidate's layout (bpreshuffle=1).
   ScaleGroups a_scales, b_scales;
   bool has_blocks() const noexcept { return a_scales.depth != 0; }
   static QuantisedGemm of(const Problem& problem);

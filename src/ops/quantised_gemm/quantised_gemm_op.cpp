@@ -81,7 +81,7 @@ void make_last_row_large(std::span<std::byte> matrix, int64_t k, uint64_t seed) 
 }
 
 // Fp8 with scales of blocks has the widest tolerance. In a matrix of few rows of scales, one element or block that
-// outweighs all others would hide what is wrong with them.
+// outweighs all others would hide their errors.
 constexpr int64_t kFewRows = 4;
 
 /// Replaces the numbers at the ends of the type's range (fill_normal()) by their neighbours.
@@ -219,9 +219,9 @@ Tolerance QuantisedGemmOp::tolerance(const Problem& problem) const {
       .atol = rtol * 0.1,
       .max_relative = (4 * root_k + static_cast<double>(shape.k) / 2 + 8) * Rounding::of(DType::fp32).unit,
       .max_cosine = 1e-5};
-  // A library multiplies the elements by fp32 scales first and rounds them to bf16, which errs by 0.6 units of bf16 of
-  // the root of the products' squares, to which the scales of the reference come near (quantised_gemm_reference.h). Ten
-  // such deviations are more than the largest of 10^8 elements and leave room for products that differ in size.
+  // A library multiplies the elements by fp32 scales first and rounds them to bf16. The error of a sum then deviates by
+  // 0.6 units of bf16 times the root of the products' squares, which the reference's scales approximate. Ten deviations
+  // are more than the largest of 10^8 elements, and leave room for products that differ in size.
   if (shape.has_blocks() && shape.scale == DType::fp32) {
     const double unit = Rounding::of(DType::bf16).unit;
     tolerance.max_relative += 6 * unit;

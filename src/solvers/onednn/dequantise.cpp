@@ -109,7 +109,7 @@ void convert_rows(const Elements& elements, const ScaledMatrix& matrix, int64_t 
 
 }  // namespace
 
-void dequantise(const ScaledMatrix& matrix, uint16_t* to, float* factors, int threads) {
+void dequantise_to_bf16(const ScaledMatrix& matrix, uint16_t* to, float* factors, int threads) {
   share_work(matrix.rows, matrix.rows * matrix.k < kMinSharedElements ? 1 : threads, [&](int64_t begin, int64_t end) {
     if (matrix.dtype == DType::e2m1)
       convert_rows(FourBits{}, matrix, begin, end, to, factors);

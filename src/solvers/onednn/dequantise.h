@@ -20,6 +20,6 @@ struct ScaledMatrix {
 /// Writes the matrix divided by the factor of each row, rounded to bf16. The factor of a row is a power of two near its
 /// largest scale, so that no element overflows and one that vanishes does not count; 1 without scales of blocks, when
 /// `factors` is not written. Elements of four bits are exact. Requires AVX-512 (F, BW, VL).
-void dequantise(const ScaledMatrix& matrix, uint16_t* to, float* factors, int threads);
+void dequantise_to_bf16(const ScaledMatrix& matrix, uint16_t* to, float* factors, int threads);
 
 }  // namespace attune

@@ -156,7 +156,7 @@ class OnednnQuantisedPlan final : public Plan {
     if (matrix.dtype == DType::int8)
       convert_to_bf16(static_cast<const int8_t*>(matrix.elements), elements, matrix.rows * matrix.k, threads);
     else
-      dequantise(matrix, elements, factors, threads);
+      dequantise_to_bf16(matrix, elements, factors, threads);
     return to;
   }
 
@@ -243,7 +243,7 @@ class OnednnQuantisedBackend final : public Backend {
                           const Value& threads) {
     std::vector<std::pair<std::string, Value>> values = {
         {"way", std::string(kWays[static_cast<size_t>(way)])}, {"impl", implementation}, {"threads", threads}};
-    // Weights that may be packed ahead are read as they are.
+    // This solver reads weights of bpreshuffle=1 unpacked.
     if (shape.packed) values.emplace_back(kLayoutParameter, std::string(kPlainLayout));
     return Config(std::move(values));
   }

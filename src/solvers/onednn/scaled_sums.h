@@ -19,7 +19,7 @@ struct ScaledSums {
   const float *a_scale, *b_scale;
   const void* bias;  ///< Of the type of c; null: none.
   void* c;
-  /// Scales are applied in double, for those that overflow a float one by one. Requires: is_float.
+  /// Applies the scales in double, where one alone may overflow a float. Requires: is_float.
   bool in_double = false;
 };
 

@@ -295,7 +295,7 @@ class PortableQuantisedSolver final : public Solver, public StaticSpace {
   SearchSpace space(const Problem& problem, const DeviceInfo&) const override {
     std::vector<Parameter> parameters = {
         {.name = "block", .values = {std::string("4x4"), std::string("2x4"), std::string("1x4")}}};
-    // Weights that may be packed ahead are read as they are.
+    // This solver reads weights of bpreshuffle=1 unpacked.
     if (has_packed_weights(problem))
       parameters.push_back({.name = kLayoutParameter, .values = {std::string(kPlainLayout)}});
     return SearchSpace::product(std::move(parameters), {});

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: MIT
+"""Quantised operands of NumPy's arrays, for the products of docs/formats/quantised.md."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attune import _attune
+
+_FLOATS = {"e4m3fn": "float8_e4m3fn", "e4m3fnuz": "float8_e4m3fnuz"}
+
+
+def _matrix(x: Any) -> Any:
+    import numpy
+
+    matrix = numpy.ascontiguousarray(x, numpy.float32)
+    if matrix.ndim != 2:
+        raise ValueError(f"x must be a matrix, got the shape {matrix.shape}")
+    return matrix
+
+
+def _elements(shape: tuple[int, int], dtype: str) -> Any:
+    import numpy
+
+    if dtype == "int8":
+        return numpy.empty(shape, numpy.int8)
+    if dtype not in _FLOATS:
+        raise ValueError(f"dtype must be one of int8, e4m3fn and e4m3fnuz, got '{dtype}'")
+    import ml_dtypes
+
+    return numpy.empty(shape, getattr(ml_dtypes, _FLOATS[dtype]))
+
+
+def _blocks(count: int, size: int) -> int:
+    return -(-count // size)
+
+
+def _quantise(x: Any, dtype: str, scales: tuple[int, ...], group: tuple[int, int]) -> tuple[Any, Any]:
+    import numpy
+
+    matrix = _matrix(x)
+    elements, scale = _elements(matrix.shape, dtype), numpy.empty(scales, numpy.float32)
+    _attune.quantise(dtype, *matrix.shape, *group, matrix, elements.view(numpy.uint8), scale)
+    return elements, scale
+
+
+def quantise_rows(x: Any, dtype: str = "e4m3fn") -> tuple[Any, Any]:
+    """Returns the elements (int8, or fp8 of ml_dtypes) of a matrix and a scale for each row, fp32 (rows,).
+
+    A scale is the largest finite magnitude over the largest number of the type, 1 for zeros. Elements are rounded to
+    nearest, ties to even, and saturate.
+    """
+    return _quantise(x, dtype, (len(x),), (1, 0))
+
+
+def quantise_tensor(x: Any, dtype: str = "e4m3fn") -> tuple[Any, Any]:
+    """Like quantise_rows() with one scale, fp32 (1,)."""
+    return _quantise(x, dtype, (1,), (0, 0))
+
+
+def quantise_blocks(x: Any, block: tuple[int, int] = (1, 128), dtype: str = "e4m3fn") -> tuple[Any, Any]:
+    """Like quantise_rows() with a scale for each block: (1, 128) for activations, (128, 128) for weights."""
+    rows, k = _matrix(x).shape
+    if min(block) < 1:
+        raise ValueError(f"a block has at least one row and column, got {block}")
+    return _quantise(x, dtype, (_blocks(rows, block[0]), _blocks(k, block[1])), block)
+
+
+def quantise_mxfp4(x: Any, rounding: str = "floor") -> tuple[Any, Any]:
+    """Returns MXFP4 as uint8: elements (rows, ceil(k / 2)), two a byte, and e8m0 scales (rows, ceil(k / 32)).
+
+    rounding: 'floor', the Microscaling specification's power of two, or 'rceil', the smallest with which none saturates.
+    """
+    import numpy
+
+    if rounding not in ("floor", "rceil"):
+        raise ValueError(f"rounding must be 'floor' or 'rceil', got '{rounding}'")
+    matrix = _matrix(x)
+    rows, k = matrix.shape
+    elements, scale = numpy.empty((rows, _blocks(k, 2)), numpy.uint8), numpy.empty((rows, _blocks(k, 32)), numpy.uint8)
+    _attune.quantise_mxfp4(rows, k, rounding == "rceil", matrix, elements, scale)
+    return elements, scale
+
+
+def dequantise(elements: Any, scale: Any, block: tuple[int, int] = (1, 0), k: int | None = None) -> Any:
+    """Returns elements times their scales, fp32 (rows, k).
+
+    block: the rows and the columns that share a scale, 0: all; (1, 0) as of quantise_rows(), (1, 32) of MXFP4. Elements
+    of uint8 are MXFP4; k states an odd number of columns.
+    """
+    import numpy
+
+    dtype = {"int8": "int8", "uint8": "e2m1", "float8_e4m3fn": "e4m3fn", "float8_e4m3fnuz": "e4m3fnuz"}.get(str(elements.dtype))
+    if dtype is None or elements.ndim != 2:
+        raise ValueError(f"elements must be a matrix of int8, uint8 or fp8, got {elements.dtype} {elements.shape}")
+    columns = elements.shape[1] * (2 if dtype == "e2m1" else 1) if k is None else k
+    values = numpy.empty((elements.shape[0], columns), numpy.float32)
+    is_power = scale.dtype.itemsize == 1
+    _attune.dequantise(dtype, is_power, *values.shape, *block, numpy.ascontiguousarray(elements).view(numpy.uint8),
+                       numpy.ascontiguousarray(scale).view(numpy.uint8), values)
+    return values
