@@ -28,7 +28,9 @@ class FloatText : public TextWriter {
   explicit FloatText(const ProductSpec& spec) : spec_(spec) {}
 
   std::string text() {
-    text_ = jit_cpu::transpose_text(lanes());
+    // Called out of line, these functions would pass vectors through memory.
+    text_ = "#define FAST static inline __attribute__((always_inline))\n" + jit_cpu::transpose_text(lanes());
+    text_.replace(text_.find("static inline void"), std::string("static inline").size(), "FAST");
     types();
     if (spec_.in == DType::e2m1)
       decode_e2m1();
@@ -102,7 +104,7 @@ class FloatText : public TextWriter {
     table("low_bytes", low);
     add("#define look_up(x, at) asm(\"vpermi2b %2, %1, %0\" : \"+v\"(x) : \"v\"(*(const viu*)(at)), "
         "\"v\"(*(const viu*)(at + 64)))\n"
-        "static inline void decode(vi x, vi* y) {{\n  vi h = x, l = x;\n"
+        "FAST void decode(vi x, vi* y) {{\n  vi h = x, l = x;\n"
         "  look_up(h, high_bytes);\n  look_up(l, low_bytes);\n  h |= x & 0x80808080u;\n");
     if (spec_.in == DType::e4m3fnuz)
       add("  const vi nan = (vi)((vb)x == (vb)((vi){{0}} + 0x80808080u));\n  h |= nan;\n  l |= nan;\n");
@@ -114,7 +116,7 @@ class FloatText : public TextWriter {
   void decode_to_fp32() {
     const bool fnuz = spec_.in == DType::e4m3fnuz;
     const int bias = fnuz ? 119 : 120;  // Between the exponents of both types.
-    add("static inline void decode(vi x, vi* y) {{\n  for (int i = 0; i < 4; ++i) {{\n"
+    add("FAST void decode(vi x, vi* y) {{\n  for (int i = 0; i < 4; ++i) {{\n"
         "    const vi code = (x >> (8 * i)) & 255u, size = code & 127u;\n"
         "    const vi normal = (size << 20) + ({0}u << 23);\n"
         "    const vi small = (vi)((vf)((size << 20) + ({1}u << 23)) - {2});\n"
@@ -135,10 +137,10 @@ class FloatText : public TextWriter {
     }
     table("bytes_of_a", of_a);
     table("bytes_of_b", of_b);
-    add("static inline vi look_up(const unsigned char* bytes, vi at) {{\n  vi y;\n"
+    add("FAST vi look_up(const unsigned char* bytes, vi at) {{\n  vi y;\n"
         "  asm(\"vpshufb %2, %1, %0\" : \"=v\"(y) : \"v\"(*(const viu*)bytes), \"v\"(at));\n  return y;\n}}\n");
     for (const char* of : {"_a", "_b"}) {
-      add("static inline void decode{0}(vi x, vi* y) {{\n  y[0] = look_up(bytes_of{1}, x & 0x0f0f0f0fu);\n"
+      add("FAST void decode{0}(vi x, vi* y) {{\n  y[0] = look_up(bytes_of{1}, x & 0x0f0f0f0fu);\n"
           "  y[1] = look_up(bytes_of{1}, (x >> 4) & 0x0f0f0f0fu);\n}}\n",
           of[1] == 'a' ? "_a" : "", of);
     }
@@ -146,7 +148,7 @@ class FloatText : public TextWriter {
 
   void load_part() {
     add("enum {{ kBytes = {} }};\n"
-        "static inline vi load_part(const unsigned char* p, long bytes) {{\n"
+        "FAST vi load_part(const unsigned char* p, long bytes) {{\n"
         "  unsigned char rest[kBytes] = {{0}};\n  __builtin_memcpy(rest, p, bytes);\n  return *(const viu*)rest;\n}}\n",
         vector_bytes());
   }
@@ -171,30 +173,29 @@ class FloatText : public TextWriter {
   }
 
   void pack() {
-    add("static inline void put_decoded(vf x, char* to) {{\n  vi y[{0}];\n  decode((vi)x, y);\n"
+    add("FAST void put_decoded(vf x, char* to) {{\n  vi y[{0}];\n  decode((vi)x, y);\n"
         "  for (int d = 0; d < {0}; ++d) *(vi*)(to + d * kBytes) = y[d];\n}}\n"
-        "static inline void put_square(vf* v, char* to) {{\n  transpose(v);\n",
+        "FAST void put_square(vf* v, char* to) {{\n  transpose(v);\n",
         decoded());
     for (int l = 0; l < lanes(); ++l) add("  put_decoded(v[{}], to + {} * kBytes);\n", l, l * decoded());
     add("}}\nvoid pack(const struct pack_args* t) {{\n  const unsigned char* b[{0}];\n"
         "  for (long l = 0; l < {0}; ++l)\n"
         "    b[l] = (const unsigned char*)t->b + (l < t->columns ? l : t->columns - 1) * t->b_step;\n"
-        "  char* to = t->panel;\n  const long t_k = t->k, bytes = {1};\n  vf v[{0}];\n  long i = 0;\n"
-        "  for (; i + kBytes <= bytes; i += kBytes, to += {2} * kBytes) {{\n",
+        "  char* to = t->panel;\n  const long t_k = t->k, bytes = {1};\n  vf v[{0}];\n"
+        "  for (long i = 0; i < bytes; i += kBytes, to += {2} * kBytes) {{\n    if (i + kBytes <= bytes) {{\n",
         lanes(), stored_bytes(), lanes() * decoded());
     for (int l = 0; l < lanes(); ++l) {
-      if (spec_.ahead != 0) add("    __builtin_prefetch(b[{}] + i + {}, 0, 2);\n", l, spec_.ahead);
-      add("    v[{0}] = (vf)*(const viu*)(b[{0}] + i);\n", l);
+      if (spec_.ahead != 0) add("      __builtin_prefetch(b[{}] + i + {}, 0, 2);\n", l, spec_.ahead);
+      add("      v[{0}] = (vf)*(const viu*)(b[{0}] + i);\n", l);
     }
-    add("    put_square(v, to);\n  }}\n  if (i < bytes) {{\n"
-        "    for (int l = 0; l < {}; ++l) v[l] = (vf)load_part(b[l] + i, bytes - i);\n"
-        "    put_square(v, to);\n  }}\n}}\n",
-        lanes());
+    add("    }} else {{\n");
+    for (int l = 0; l < lanes(); ++l) add("      v[{0}] = (vf)load_part(b[{0}] + i, bytes - i);\n", l);
+    add("    }}\n    put_square(v, to);\n  }}\n}}\n");
   }
 
   /// Code 0 is 2^-127 and 255 is NaN: both have a set bit below the exponent.
   void pack_scales() {
-    add("static inline void put_scales(vi x, float* to) {{\n  for (int i = 0; i < 4; ++i, to += {0}) {{\n"
+    add("FAST void put_scales(vi x, float* to) {{\n  for (int i = 0; i < 4; ++i, to += {0}) {{\n"
         "    const vi code = (x >> (8 * i)) & 255u;\n"
         "    *(viu*)to = code << 23 | ((vi)((code == 0u) | (code == 255u)) & 0x400000u);\n  }}\n}}\n"
         "void pack_scales(const struct scale_args* t) {{\n  float* to = t->panel;\n"
