@@ -46,7 +46,8 @@ bool is_sqlite_file(const std::filesystem::path& path) {
 }
 
 ForeignDatabase::ForeignDatabase(const std::filesystem::path& path) : path_(path) {
-  const FileReader reader(path);  // Says why a file cannot be read.
+  // Reports why a file cannot be read. Closed here: closing it later would drop the locks of the connection.
+  { const FileReader reader(path); }
   if (!is_sqlite_file(path)) fail(ErrorCode::invalid_input, "the file is no SQLite database: '{}'", path.string());
   if (path.string().find('"') != std::string::npos)
     fail(ErrorCode::invalid_input, "a database's path must not contain a quotation mark: '{}'", path.string());
@@ -54,6 +55,7 @@ ForeignDatabase::ForeignDatabase(const std::filesystem::path& path) : path_(path
     session_.open(soci::sqlite3, "db=\"" + path.string() + "\" readonly=true");
     api::sqlite3_busy_timeout(raw_connection(session_), kReaderWaitMs);
     session_ << "PRAGMA cell_size_check = ON";
+    session_ << "BEGIN";  // All is read from one state of the file.
     const auto defects = texts_of(session_, "PRAGMA integrity_check(1)");
     if (defects.empty() || defects.front() != "ok")
       fail(ErrorCode::invalid_input, "the database is damaged ({}): '{}'", defects.empty() ? "empty" : defects.front(),

@@ -64,7 +64,7 @@ FindDbDiff diff(const FindDb& before, const FindDb& after) {
     else
       found.changed.push_back(change_of(paired, &record));
   }
-  // What is left is in the order of the old file within a key; the file's order is that of its records.
+  // In the order of the old file.
   for (const FindDbRecord& record : before.records()) {
     const auto& rest = old_records[record.key];
     if (std::ranges::find(rest, &record) != rest.end()) found.removed.push_back(change_of(&record, nullptr));

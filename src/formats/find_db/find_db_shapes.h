@@ -20,7 +20,7 @@ struct FindDbShapes {
 };
 
 /// The problems of a find-db's keys; times are not looked at. Throws invalid_input `a.fdb.txt:17: …` for a file that is
-/// no find-db, a key that is none, and a file without any problem.
+/// no find-db, a malformed key, and a file without any problem.
 FindDbShapes read_find_db_shapes(const std::filesystem::path& path);
 
 }  // namespace attune

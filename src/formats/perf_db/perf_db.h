@@ -31,7 +31,7 @@ struct PerfDbConfig {
 struct PerfDbRow {
   int64_t id = 0;
   std::string solver;
-  int64_t config = 0;  ///< An id; that of an orphan names no config.
+  int64_t config = 0;  ///< An id; an orphan names a config that is missing.
   std::string params;
 };
 

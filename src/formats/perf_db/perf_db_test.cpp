@@ -169,7 +169,7 @@ TEST(PerfDb, ARealDatabaseHasTheSameDump) {
   const std::string text = perf_db_text(db);
   EXPECT_TRUE(perf_db_text(parse_perf_db_text(text, "a.db.txt")) == text);
 
-  // All configs are those of keys of the find-db of the same device.
+  // Each config belongs to a key of the same device's find-db.
   const FindDb times =
       FindDb::parse(bunzip2(read_file(shared / "gfx942130.HIP.fdb.txt.bz2"), 100'000'000), "a.fdb.txt");
   std::set<std::string> keys;
