@@ -17,6 +17,8 @@
 #include "formats/csv/shape_list.h"
 #include "formats/csv/untuned_table.h"
 #include "formats/driver/driver_lines.h"
+#include "formats/find_db/find_db.h"
+#include "formats/find_db/find_db_shapes.h"
 #include "formats/model_config/model_options.h"
 #include "formats/tune_gemm/tune_gemm.h"
 #include "ops/attribute_setting.h"
@@ -174,6 +176,19 @@ TuneShapes read_driver(const TuneOptions& options, const DeviceInfo& device) {
   return shapes;
 }
 
+/// Reads the problems of MIOpen's find-db.
+TuneShapes read_find_db(const TuneOptions& options, const DeviceInfo& device) {
+  const FamilySpec& family = *find_family("conv");
+  if (const FamilySpec* named = family_option(options.op); named != nullptr && named != &family)
+    fail(ErrorCode::invalid_input, "the keys of a find-db are problems of conv, omit --op: '{}'", options.op);
+  refuse_settings(options, "a find-db", "its keys state the problems", [](std::string_view) { return false; });
+  FindDbShapes found = read_find_db_shapes(options.input);
+  TuneShapes shapes{.family = &family, .source = options.input, .notices = std::move(found.notices)};
+  for (const FindDbShape& one : found.shapes)
+    add_shape(shapes, one.problem, options.input + ":" + std::to_string(one.line), device);
+  return shapes;
+}
+
 /// The family of a model's shapes to tune, and a notice about families that this build cannot tune; empty: no notice.
 struct ModelFamily {
   const FamilySpec* family = nullptr;
@@ -226,7 +241,7 @@ TuneShapes read_model(const TuneOptions& options, const DeviceInfo& device) {
 }
 
 /// Source of the shapes of a run.
-enum class ShapeSource : uint8_t { values, model, size, yaml, driver, csv, default_csv };
+enum class ShapeSource : uint8_t { values, model, size, yaml, driver, find_db, csv, default_csv };
 
 ShapeSource source_of(const TuneOptions& options) {
   const std::pair<bool, ShapeSource> sources[] = {{!options.problems.empty(), ShapeSource::values},
@@ -240,7 +255,9 @@ ShapeSource source_of(const TuneOptions& options) {
          "give one of -i, --gemm_size_file, --model_dir and the sizes of one problem, such as -m -n -k");
   const auto* const given = std::ranges::find_if(sources, is_given);
   if (given == std::end(sources)) return ShapeSource::default_csv;
-  return given->second == ShapeSource::csv && is_driver_file(options.input) ? ShapeSource::driver : given->second;
+  if (given->second != ShapeSource::csv) return given->second;
+  if (is_driver_file(options.input)) return ShapeSource::driver;
+  return is_find_db(options.input) ? ShapeSource::find_db : ShapeSource::csv;
 }
 
 }  // namespace
@@ -264,6 +281,8 @@ TuneShapes read_tune_shapes(const TuneOptions& options, const DeviceInfo& device
       return read_yaml(options, device);
     case ShapeSource::driver:
       return read_driver(options, device);
+    case ShapeSource::find_db:
+      return read_find_db(options, device);
     default:
       return read_csv(options, device);
   }

@@ -18,6 +18,7 @@
 #include "cli/flags/arguments.h"
 #include "cli/flags/device_flags.h"
 #include "cli/flags/value_checks.h"
+#include "cli/miopen/miopen_check.h"
 #include "device/device_kind.h"
 #include "device/devices.h"
 #include "formats/csv/architectures.h"
@@ -27,6 +28,7 @@
 #include "report/comparison_output.h"
 #include "report/json_output.h"
 #include "report/result_table.h"
+#include "tables/miopen/miopen_file.h"
 #include "tables/row_check.h"
 
 namespace attune {
@@ -159,6 +161,7 @@ std::vector<std::string> architectures_of(const std::string& table) {
 }  // namespace
 
 int run_check(CheckOptions options) {
+  if (miopen_file(options.table) != MiopenFile::none) return run_miopen_check(options.table, options.json);
   const InterruptHandler handler;
   check_is_one_device(options.run.devices);
   options.run.devices.ids = device_id(options.run.devices, architectures_of(options.table));
@@ -188,7 +191,7 @@ namespace {
 
 void add_check_flags(CLI::App& command, Action& chosen) {
   auto options = std::make_shared<CheckOptions>();
-  command.add_option("table", options->table, "Tuned CSV, or YAML results")->required();
+  command.add_option("table", options->table, "Tuned CSV, YAML results, or a file of MIOpen")->required();
   command.add_flag("--no-run", options->no_run, "Do not run the kernels");
   command.add_flag("--strict", options->strict, "Fail if the speed of a row stays unknown");
   command.add_option("--op", options->op, "Family, if the file does not identify it");

@@ -5,13 +5,16 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/error.h"
 #include "base/file.h"
 #include "base/line_output.h"
 #include "campaign/devices/open_devices.h"
 #include "cli/command.h"
 #include "cli/flags/arguments.h"
+#include "cli/miopen/miopen_diff.h"
 #include "formats/csv/table.h"
 #include "formats/csv/table_diff.h"
+#include "formats/find_db/find_db.h"
 #include "ops/family.h"
 #include "pipeline/markdown/diff_markdown.h"
 #include "report/diff/diff_json.h"
@@ -58,6 +61,11 @@ TableStream read_side(const std::string& file, const FamilySpec* family) {
 }
 
 int run_diff(const DiffOptions& options) {
+  if (is_find_db(options.before) || is_find_db(options.after)) {
+    if (options.markdown || !options.html.empty() || !options.op.empty())
+      fail(ErrorCode::invalid_input, "find-dbs are compared as text or --json, omit --markdown, --html and --op");
+    return run_find_db_diff(options.before, options.after, options.json);
+  }
   const FamilySpec* family = family_option(options.op);
   if (!options.html.empty()) {
     const OutputFile output{"--html", options.html};
@@ -92,10 +100,11 @@ int run_diff(const DiffOptions& options) {
 
 void add_diff_flags(CLI::App& command, Action& chosen) {
   auto options = std::make_shared<DiffOptions>();
-  command.add_option("before", options->before, "Older tuned CSV, or YAML results")->required();
+  command.add_option("before", options->before, "Older tuned CSV, YAML results, or find-db")->required();
   command
-      .add_option("after", options->after,
-                  "Newer file; a CSV and a YAML file are compared in the fields that both have")
+      .add_option(
+          "after", options->after,
+          "Newer file; a CSV and a YAML file are compared in the fields that both have, a find-db with a find-db")
       ->required();
   command.add_option("--op", options->op, "Family, if the files do not identify it");
   command.add_flag("--markdown", options->markdown,

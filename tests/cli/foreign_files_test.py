@@ -27,7 +27,7 @@ COMMANDS = {
     "shapes": ["shapes", "--model_dir", "model", "--dtype", "bf16"],
     "list": ["list", "solvers"],
     "explain": ["explain", PROBLEM, "--devices", "fake:0", "-t", "t.csv"],
-    "diff": ["diff", "t.csv", "t.csv"],
+    "diff": ["diff", "t.csv", "t.csv"], "convert": ["convert", "a.fdb.txt", "-o", "b.fdb.txt"],
     "check": ["check", "t.csv", *FAKE],
     "ci": None, "ci validate": ["ci", "validate", "t.csv"], "ci compare": ["ci", "compare", "t.csv", "t.csv", *FAKE],
     "ci run": ["ci", "run", "--config-dir", "configs", "--arguments", CI_ARGUMENTS],
@@ -67,6 +67,7 @@ INSTEAD = {
     ("serve", "--listen"): ["serve"],
     ("list", "--device-info"): ["list", "candidates", PROBLEM, "--devices", "fake:0"],
     ("diff", "before"): ["diff"], ("diff", "after"): ["diff", "t.csv"], ("check", "table"): ["check"],
+    ("convert", "input"): ["convert", "-o", "b.fdb.txt"], ("convert", "-o"): ["convert", "a.fdb.txt"],
     ("capture show", "sources"): ["capture", "show"], ("capture clear", "folder"): ["capture", "clear"],
     ("capture merge", "sources"): ["capture", "merge", "-o", "merged.csv"],
     ("tables merge", "tables"): ["tables", "merge", "-o", "all.csv"], ("coverage", "captured"): ["coverage"],
@@ -97,6 +98,7 @@ class ForeignFiles(story.Story):
         super().setUp()
         self.put("shapes.csv", SHAPES)
         self.put("sizes.yaml", "- {'M': 1, 'N': 8, 'K': 8, 'rowMajorA': 'T', 'rowMajorB': 'N'}\n")
+        self.put("a.fdb.txt", "1-1-1-1x1-1-1-1-1-0x0-1x1-1x1-0-NCHW-FP32-F=S:1,0,A\n")
         self.put("captured/bf16_untuned_gemm.csv", SHAPES)
         self.put("configs/bf16_untuned_gemm.csv", SHAPES)
         self.put("model/config.json", '{"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 64,'

@@ -56,7 +56,7 @@ class FindDb {
   const std::vector<FindDbRecord>& records() const noexcept { return records_; }
   size_t num_entries() const noexcept;
 
-  /// In the order of the file: keys that are none, repeated solvers of a key, times that are not positive and finite,
+  /// In the order of the file: malformed keys, repeated solvers of a key, times that are not positive and finite,
   /// workspaces that are no count of bytes, empty names.
   std::vector<FindDbDefect> defects() const;
   /// Keys that stand in more than one line.
@@ -83,8 +83,8 @@ class FindDb {
   bool ends_line_ = true;  ///< The last line has an end.
 };
 
-/// Whether a file is a find-db: its first line is a record whose entry has 3 or 5 fields, the second or third of which
-/// are numbers, and its key has groups. False for a file that cannot be read, and for a pipe.
+/// Whether a file is a find-db: its first line is a record with a key of groups and an entry of 3 or 5 fields. False
+/// for a file that cannot be read, and for a pipe.
 bool is_find_db(const std::filesystem::path& path);
 /// `<arch><cu>`: up to 64 compute units as `_` and a decimal number, above as lower-case hexadecimal: gfx906_60,
 /// gfx90878.

@@ -23,7 +23,7 @@ struct FindDbKey {
 };
 
 /// Why a key names no problem of `conv`; empty: it does. Such keys are kept in files, and are never tuned. The reason
-/// is that of why_no_problem(), casts, or an output that the input does not give: MIOpen writes 1 where the filter is
+/// is one of why_no_problem(), casts, or an output that the input does not give: MIOpen writes 1 where the filter is
 /// larger than the input, and ⌈input / stride⌉ for the padding `same`.
 std::string why_untunable(const FindDbKey& key);
 
