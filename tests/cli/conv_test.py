@@ -91,7 +91,8 @@ class TheProcessor(story.Story):
         for problem in (FORWARD, BACKWARD, FORWARD + " layout=NHWC", BACKWARD.replace("bwd_data", "bwd_weights")):
             timed = self.attune("bench", problem, "--iters", "3", "--json").json["candidates"]
             self.assertEqual({one["candidate"].split("@")[0] for one in timed},
-                             {one for one in solvers if one == "conv.im2col" or one.endswith(".conv")})
+                             {one for one in solvers if one == "conv.im2col" or one.endswith(".conv")
+                              and (one != "jit_cpu.conv" or problem == FORWARD)})
             self.assertEqual({one["status"] for one in timed}, {"ok"})
 
 
