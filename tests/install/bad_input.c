@@ -91,8 +91,8 @@ static void keys(attune_dispatcher* dispatcher) {
   key.batch = 2; /* An op without batches would compute the first one alone. */
   REFUSED(attune_require(dispatcher, &key, &hit), "batch=2");
   key = good_key();
-  key.op = ATTUNE_GEMM_A4W4_BLOCKSCALE;
-  check(__LINE__, attune_require(dispatcher, &key, &hit), ATTUNE_UNAVAILABLE, "gemm_a4w4_blockscale");
+  key.op = ATTUNE_GEMM_A8W8_BPRESHUFFLE;
+  check(__LINE__, attune_require(dispatcher, &key, &hit), ATTUNE_UNAVAILABLE, "gemm_a8w8_bpreshuffle");
 }
 
 /* A lookup finds nothing for an op that is not known, whatever its number; other calls say the number. */
