@@ -39,8 +39,9 @@ def _quantise(x: Any, dtype: str, scales: tuple[int, ...], group: tuple[int, int
     import numpy
 
     matrix = _matrix(x)
-    elements, scale = _elements(matrix.shape, dtype), numpy.empty(scales, numpy.float32)
-    _attune.quantise(dtype, *matrix.shape, *group, matrix, elements.view(numpy.uint8), scale)
+    (rows, k), (group_rows, group_depth) = matrix.shape, group
+    elements, scale = _elements((rows, k), dtype), numpy.empty(scales, numpy.float32)
+    _attune.quantise(dtype, rows, k, group_rows, group_depth, matrix, elements.view(numpy.uint8), scale)
     return elements, scale
 
 
@@ -94,8 +95,9 @@ def dequantise(elements: Any, scale: Any, block: tuple[int, int] = (1, 0), k: in
     if dtype is None or elements.ndim != 2:
         raise ValueError(f"elements must be a matrix of int8, uint8 or fp8, got {elements.dtype} {elements.shape}")
     columns = elements.shape[1] * (2 if dtype == "e2m1" else 1) if k is None else k
-    values = numpy.empty((elements.shape[0], columns), numpy.float32)
+    rows, (group_rows, group_depth) = elements.shape[0], block
+    values = numpy.empty((rows, columns), numpy.float32)
     is_power = scale.dtype.itemsize == 1
-    _attune.dequantise(dtype, is_power, *values.shape, *block, numpy.ascontiguousarray(elements).view(numpy.uint8),
+    _attune.dequantise(dtype, is_power, rows, columns, group_rows, group_depth, numpy.ascontiguousarray(elements).view(numpy.uint8),
                        numpy.ascontiguousarray(scale).view(numpy.uint8), values)
     return values

@@ -71,7 +71,8 @@ TEST_F(ChosenFamiliesTest, ThatCannotBeTunedAreSkippedWithAReason) {
 }
 
 TEST_F(ChosenFamiliesTest, ThatCannotBeTunedAreSkippedIfNoOtherOneIsNamed) {
-  const ChosenFamilies all = choose_families("ck_gemm_a8w8_bpreshuffle, ck_gemm_a8w8_blockscale_bpreshuffle", folder_.path());
+  const ChosenFamilies all =
+      choose_families("ck_gemm_a8w8_bpreshuffle, ck_gemm_a8w8_blockscale_bpreshuffle", folder_.path());
   EXPECT_TRUE(all.families.empty());
   ASSERT_EQ(all.skipped.size(), 2u);
   EXPECT_THAT(all.skipped[1].reason, HasSubstr("gemm_a8w8_blockscale_bpreshuffle"));
