@@ -19,7 +19,8 @@ class DotProductText : public TextWriter {
         "  const a_t* a = t->a;\n");
     for (int c = 0; c < spec_.width; ++c)
       add("  const signed char* b{0} = (const signed char*)t->b + ({0} < last ? {0} : last) * t->b_step;\n", c);
-    for (int u = 0; u < spec_.unroll; ++u) each([&](int r, int c) { add("  vi {} = {{0}};\n", sum(r, c, u)); });
+    for (int u = 0; u < spec_.unroll; ++u)
+      each([&](int r, int c) { add("  {} {} = {{0}};\n", sum_type(), sum(r, c, u)); });
     loop(spec_.unroll);
     if (spec_.unroll > 1) loop(1);
     add("  if (i < k) {{\n");
@@ -40,9 +41,13 @@ class DotProductText : public TextWriter {
       for (int c = 0; c < spec_.width; ++c) visit(r, c);
   }
   static std::string sum(int r, int c, int u) { return fmt::format("s{}_{}_{}", r, c, u); }
-  int step_size() const { return spec_.unit.step(); }
+  int step_size() const { return spec_.step(); }
+  bool is_int8() const { return spec_.in == DType::int8; }
+  const char* operand_type() const { return is_int8() ? "vi" : "pair"; }
+  const char* sum_type() const { return is_int8() ? "vi" : "vf"; }
   std::string a_at(int r, int u) const {
-    return fmt::format("*(const viu*)(a + {})", (u * spec_.rows + r) * step_size());
+    const int at = (u * spec_.rows + r) * step_size();
+    return is_int8() ? fmt::format("*(const viu*)(a + {})", at) : fmt::format("load_a(a + {})", at);
   }
 
   void loop(int unroll) {
@@ -55,6 +60,8 @@ class DotProductText : public TextWriter {
           add("    __builtin_prefetch(b{} + i + {} + {});\n", c, u * step_size(), ahead);
         }
       }
+      for (int c = 0; spec_.ahead != 0 && c < spec_.width; ++c)
+        add("    __builtin_prefetch(b{} + i + {});\n", c, u * step_size() + spec_.ahead);
       step(u, [&](int c) { return fmt::format("load_b(b{} + i + {})", c, u * step_size()); });
     }
     add("  }}\n");
@@ -66,9 +73,10 @@ class DotProductText : public TextWriter {
     const bool hold_a = spec_.rows <= spec_.width;
     const int held = hold_a ? spec_.rows : spec_.width, streamed = hold_a ? spec_.width : spec_.rows;
     add("    {{\n");
-    for (int h = 0; h < held; ++h) add("      const vi h{} = {};\n", h, hold_a ? a_at(h, u) : load_of_b(h));
+    for (int h = 0; h < held; ++h)
+      add("      const {} h{} = {};\n", operand_type(), h, hold_a ? a_at(h, u) : load_of_b(h));
     for (int s = 0; s < streamed; ++s) {
-      add("      {{ const vi x = {};", hold_a ? load_of_b(s) : a_at(s, u));
+      add("      {{ const {} x = {};", operand_type(), hold_a ? load_of_b(s) : a_at(s, u));
       for (int h = 0; h < held; ++h) {
         if (hold_a)
           add(" multiply_add({}, x, h{});", sum(h, s, u), h);
@@ -83,7 +91,7 @@ class DotProductText : public TextWriter {
   /// Sums all lanes: pairs of vectors are folded into one, until lane l holds the sum of vector l.
   void fold() {
     const int lanes = spec_.unit.lanes(), count = spec_.rows * spec_.width, groups = (count + lanes - 1) / lanes;
-    add("  unsigned sums[{}] __attribute__((aligned(64)));\n", groups * lanes);
+    add("  {} sums[{}] __attribute__((aligned(64)));\n", is_int8() ? "unsigned" : "float", groups * lanes);
     for (int group = 0; group < groups; ++group) {
       std::vector<std::string> vectors;
       for (int i = group * lanes; i < std::min(count, (group + 1) * lanes); ++i)
@@ -93,18 +101,20 @@ class DotProductText : public TextWriter {
         for (size_t i = 0; i < vectors.size(); i += 2) {
           folded.push_back(fmt::format("f{}_{}_{}", group, distance, i / 2));
           const std::string& other = i + 1 < vectors.size() ? vectors[i + 1] : vectors[i];
-          add("  const vi {} = {};\n", folded.back(), jit_cpu::fold_text(vectors[i], other, lanes, distance));
+          add("  const {} {} = {};\n", sum_type(), folded.back(),
+              jit_cpu::fold_text(vectors[i], other, lanes, distance));
         }
         vectors = folded;
       }
-      add("  *(viu*)(sums + {}) = {};\n", group * lanes, vectors.front());
+      add("  *({}*)(sums + {}) = {};\n", is_int8() ? "viu" : "vu", group * lanes, vectors.front());
     }
   }
 
   void store() {
-    add("  if (t->adds) {{\n    for (int r = 0; r < {0}; ++r)\n      for (int c = 0; c < {1}; ++c)\n"
-        "        sums[r * {1} + c] += (unsigned)t->sums[r * t->sums_step + c];\n  }}\n",
-        spec_.rows, spec_.width);
+    if (is_int8())
+      add("  if (t->adds) {{\n    for (int r = 0; r < {0}; ++r)\n      for (int c = 0; c < {1}; ++c)\n"
+          "        sums[r * {1} + c] += (unsigned)t->sums[r * t->sums_step + c];\n  }}\n",
+          spec_.rows, spec_.width);
     for (int r = 0; r < spec_.rows; ++r)
       add("  __builtin_memcpy(t->sums + {0} * t->sums_step, sums + {1}, {2});\n", r, r * spec_.width, 4 * spec_.width);
   }

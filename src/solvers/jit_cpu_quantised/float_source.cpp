@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Text of the kernels for fp8 and e2m1: lanes are columns of C, and packing decodes b. Both operands have K in the
-// order in which decode() yields it. Every config sums in that order.
+// order in which decode() yields it. Every tile sums in that order.
 #include <fmt/format.h>
 
 #include <array>
@@ -40,6 +40,10 @@ class FloatText : public TextWriter {
       decode_to_fp32();
     load_part();
     copy_row();
+    if (spec_.kernel == Kernel::dot) {
+      dot();
+      return std::move(text_) + dot_text(spec_);
+    }
     pack();
     if (spec_.in == DType::e2m1) pack_scales();
     product();
@@ -167,6 +171,12 @@ class FloatText : public TextWriter {
       add("    if (i + left == bytes && (t_k & 1)) {{\n      unsigned char last[kBytes];\n      *(viu*)last = x;\n"
           "      last[left - 1] &= 15;\n      x = *(const viu*)last;\n    }}\n");
     }
+    if (spec_.kernel == Kernel::dot) {
+      add("    vi y[2];\n    decode_a(x, y);\n    *(viu*)to = y[0];\n    *(viu*)(to + {}) = y[1];\n    to += step;\n  "
+          "}}\n  return 0;\n}}\n",
+          lanes());
+      return;
+    }
     add("    vi y[{0}];\n    decode_a(x, y);\n    for (int l = 0; l < {1}; ++l)\n"
         "      for (int d = 0; d < {0}; ++d, to += step) *to = y[d][l];\n  }}\n  return 0;\n}}\n",
         decoded(), lanes());
@@ -206,6 +216,18 @@ class FloatText : public TextWriter {
         "      v[l] = (vf)load_part(p, left);\n    }}\n    transpose(v);\n"
         "    for (long j = 0; 4 * j < left; ++j, to += 4 * {0}) put_scales((vi)v[j], to);\n  }}\n}}\n",
         lanes());
+  }
+
+  /// Types and loads of the dot kernel: both halves of what decode() makes. A row's rest is followed by zeros.
+  void dot() {
+    add("typedef unsigned short a_t;\ntypedef struct {{ vi low, high; }} pair;\n"
+        "FAST pair load_a(const a_t* p) {{ pair x = {{*(const viu*)p, *(const viu*)(p + kBytes / 2)}}; return x; }}\n"
+        "FAST pair decode_pair(vi x) {{ vi y[2]; decode(x, y); pair z = {{y[0], y[1]}}; return z; }}\n"
+        "FAST pair load_b(const signed char* p) {{ return decode_pair(*(const viu*)p); }}\n"
+        "#define load_rest(p, k, is_short) decode_pair(load_part((const unsigned char*)p + i, k - i))\n"
+        "#undef multiply_add\n"
+        "#define multiply_add(s, b, a) asm(\"vdpbf16ps %2, %1, %0\\n\\tvdpbf16ps %4, %3, %0\" : \"+&v\"(s) : "
+        "\"v\"(b.low), \"v\"(a.low), \"v\"(b.high), \"v\"(a.high))\n");
   }
 
   void step(int u) {

@@ -254,9 +254,16 @@ class JitCpuFloats : public testing::TestWithParam<const char*> {
         configs.emplace_back(blocks);
         continue;
       }
-      configs.push_back(fmt::format("engine=fp32;{}", blocks));
-      if (configs.front().find("bf16") != std::string::npos) configs.push_back(fmt::format("engine=bf16;{}", blocks));
+      const bool has_dot = configs.front().find("kernel=") != std::string::npos;
+      const std::string kernel = has_dot ? "kernel=tile;" : "";
+      configs.push_back(fmt::format("{}engine=fp32;{}", kernel, blocks));
+      if (configs.front().find("bf16") != std::string::npos)
+        configs.push_back(fmt::format("{}engine=bf16;{}", kernel, blocks));
     }
+    if (configs.front().find("kernel=") == std::string::npos) return configs;
+    for (const char* dot : {"rows=1;width=4;unroll=2;prefetch=0", "rows=4;width=2;unroll=1;prefetch=512",
+                            "rows=2;width=3;unroll=1;prefetch=1024"})
+      configs.push_back(fmt::format("kernel=dot;engine=bf16;k_block=0;threads=2;{}", dot));
     return configs;
   }
 
@@ -379,7 +386,9 @@ TEST_P(JitCpuFloats, AnElementsBitsDependNeitherOnMNorOnBlocks) {
     const std::string text = fmt::format("{} m=13 n=37 k=300", op);
     std::map<std::string, std::vector<float>> all;  // By engine.
     for (const std::string& config : kinds(text)) {
-      const std::string engine = config.substr(0, config.find(';') * (config.starts_with("engine") ? 1 : 0));
+      const Config parsed = Config::parse(config);
+      std::string engine = parsed.has("engine") ? parsed.text("engine") : "";
+      if (config.find("kernel=dot") != std::string::npos) engine = fmt::format("dot {}", parsed.integer("unroll"));
       const std::vector<float> got = computed(13, config);
       EXPECT_EQ(all.emplace(engine, got).first->second, got) << config;
       for (const int m : {1, 4, 7}) {

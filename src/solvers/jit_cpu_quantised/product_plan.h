@@ -29,7 +29,7 @@ struct ProductFunctions {
 };
 
 /// A quantised product. All work, copies and packing included, is inside run(). An element's bits depend neither on M
-/// nor on its place, nor on any parameter but the engine. Reentrant with distinct workspaces.
+/// nor on its place. Reentrant with distinct workspaces.
 std::unique_ptr<Plan> make_product_plan(const QuantisedGemm& shape, const ProductLoops& loops,
                                         ProductFunctions functions);
 

@@ -30,6 +30,7 @@ std::vector<std::string> quantised_recipes() {
                          "kernel=tile;rows=6;width=2;k_block=0;threads=2"}},
                        {"gemm_a8w8 m=8 n=64 k=5000 q_dtype_w=e4m3fn",
                         {"engine=bf16;rows=4;width=2;prefetch=512;k_block=0;threads=1",
+                         "engine=bf16;kernel=dot;rows=2;width=3;unroll=2;prefetch=512;k_block=0;threads=1",
                          "engine=fp32;rows=4;width=2;prefetch=512;k_block=0;threads=1"}},
                        {"gemm_a8w8_blockscale m=8 n=64 k=5000 q_dtype_w=e4m3fnuz",
                         {"engine=bf16;rows=4;width=2;prefetch=512;k_block=0;threads=1",

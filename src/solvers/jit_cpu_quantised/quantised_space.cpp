@@ -17,6 +17,7 @@ constexpr int64_t kSmallWork = 8'000'000;  // Multiplications in the time that w
 /// Multiplications up to which a start runs on one thread, as in jit_cpu (docs/performance/one_thread.md).
 constexpr int64_t kOneThreadWorkOfFewRows = 4'096, kOneThreadWork = 262'144;
 constexpr int64_t kFewRows = 9;
+constexpr int64_t kFloatDotMaxRows = 16;
 constexpr int64_t kMinFloatSums = 2;  // With fewer, each product waits for the one before.
 
 constexpr std::array<std::string_view, 3> kPrefetches = {"off", "row", "tile"};
@@ -38,6 +39,11 @@ bool multiplies_bf16(const DeviceInfo& device) {
   return device.instruction_sets().has(InstructionSet::avx512_bf16) && ByteUnit::of(device).lanes() == 16;
 }
 
+/// Whether b can be decoded in place: a scale for all of K.
+bool has_float_dot(const QuantisedGemm& shape, const DeviceInfo& device) {
+  return multiplies_bf16(device) && shape.a_scales.depth == 0 && shape.in != DType::int8;
+}
+
 std::vector<Parameter> float_parameters(const QuantisedGemm& shape, const DeviceInfo& device) {
   std::vector<Parameter> parameters = {
       {.name = "rows", .values = numbers({1, 2, 3, 4, 6, 8, 12}), .binding = Binding::compile_time},
@@ -45,6 +51,15 @@ std::vector<Parameter> float_parameters(const QuantisedGemm& shape, const Device
       {.name = "prefetch", .values = numbers({0, 512, 1024}), .binding = Binding::compile_time},
       {.name = "k_block", .values = k_blocks(shape.k, {256, 512, 1024, 2048})},
       {.name = "threads", .values = thread_counts(device.num_units)}};
+  if (has_float_dot(shape, device)) {
+    parameters.insert(
+        parameters.begin(),
+        {.name = "kernel", .values = {std::string("dot"), std::string("tile")}, .binding = Binding::compile_time});
+    parameters.push_back({.name = "unroll",
+                          .values = numbers({1, 2}),
+                          .binding = Binding::compile_time,
+                          .active_if = "kernel == 'dot'"});
+  }
   if (shape.in != DType::e2m1) {
     std::vector<Value> engines = {std::string("fp32")};
     if (multiplies_bf16(device)) engines.insert(engines.begin(), std::string("bf16"));
@@ -73,6 +88,16 @@ std::vector<Parameter> parameters_of(const QuantisedGemm& shape, const DeviceInf
 std::vector<Rule> register_rules(const QuantisedGemm& shape, const DeviceInfo& device) {
   const ByteUnit unit = ByteUnit::of(device);
   const int64_t registers = unit.vectors.registers;
+  if (has_float_dot(shape, device)) {
+    return {{"registers", "kernel != 'tile' || rows * width + width + 2 <= 32",
+             "the sums do not fit into the vector registers"},
+            {"sums", fmt::format("kernel != 'tile' || rows * width >= {}", kMinFloatSums),
+             "sums enough for the latency of a product"},
+            {"dot_registers", "kernel != 'dot' || rows * width * unroll + 2 * min(rows, width) + 8 <= 32",
+             "the sums do not fit into the vector registers"},
+            {"dot_engine", "kernel != 'dot' || engine == 'bf16'", "tables yield pairs of bf16"},
+            {"dot_k", "kernel != 'dot' || k_block == 0", "sums run along all of K"}};
+  }
   if (shape.in != DType::int8) {
     return {{"registers", fmt::format("rows * width + width + 2 <= {}", registers),
              "the sums do not fit into the vector registers"},
@@ -112,6 +137,11 @@ SearchSpace quantised_space(const QuantisedGemm& shape, const DeviceInfo& device
        "so large a product is never faster on fewer threads"}};
   if (shape.in != DType::int8) {
     rules.insert(rules.end(), of_m.begin(), of_m.end());
+    if (has_float_dot(shape, device)) {
+      rules.push_back({"dot_columns", "kernel != 'dot' || width == 1 || width < 2 * problem.n", "wider than b"});
+      rules.push_back({"dot_rows", fmt::format("kernel != 'dot' || problem.m <= {}", kFloatDotMaxRows),
+                       "b would be decoded too often"});
+    }
     return SearchSpace::product(parameters_of(shape, device), std::move(rules));
   }
   const std::vector<Rule> of_bytes = {
@@ -137,6 +167,16 @@ namespace {
 
 Config float_start(const QuantisedGemm& shape, const DeviceInfo& device, int64_t threads) {
   const bool wide = ByteUnit::of(device).lanes() == 16;
+  if (has_float_dot(shape, device) && shape.m <= 2) {
+    return Config({{"kernel", std::string("dot")},
+                   {"engine", std::string("bf16")},
+                   {"rows", shape.m},
+                   {"width", largest_width(std::min<int64_t>(4, shape.n))},
+                   {"unroll", int64_t{1}},
+                   {"prefetch", int64_t{512}},
+                   {"k_block", int64_t{0}},
+                   {"threads", threads}});
+  }
   const int64_t rows = shape.m < 5 ? shape.m : shape.m == 8 && wide ? 8 : 6;
   const int64_t width = wide ? (rows == 8 ? 3 : 4) : rows < 3 ? 4 : rows == 3 ? 3 : rows == 4 ? 2 : 1;
   std::vector<std::pair<std::string, Value>> values = {{"rows", rows},
@@ -144,6 +184,7 @@ Config float_start(const QuantisedGemm& shape, const DeviceInfo& device, int64_t
                                                        {"prefetch", int64_t{512}},
                                                        {"k_block", int64_t{shape.k > 512 ? 512 : 0}},
                                                        {"threads", threads}};
+  if (has_float_dot(shape, device)) values.emplace_back("kernel", std::string("tile"));
   if (shape.in != DType::e2m1) values.emplace_back("engine", std::string(multiplies_bf16(device) ? "bf16" : "fp32"));
   return Config(std::move(values));
 }
@@ -182,7 +223,7 @@ ProductLoops product_loops(const QuantisedGemm& shape, const Config& config, con
                 .in = shape.in,
                 .out = shape.out,
                 .group = static_cast<int>(shape.a_scales.depth),
-                .kernel = shape.in == DType::int8 && config.text("kernel") == "dot" ? Kernel::dot : Kernel::tile,
+                .kernel = config.has("kernel") && config.text("kernel") == "dot" ? Kernel::dot : Kernel::tile,
                 .rows = static_cast<int>(config.integer("rows")),
                 .width = static_cast<int>(config.integer("width"))};
   loops.k_block = config.integer("k_block");
@@ -192,6 +233,7 @@ ProductLoops product_loops(const QuantisedGemm& shape, const Config& config, con
   if (shape.in != DType::int8) loops.spec.ahead = static_cast<int>(config.integer("prefetch"));
   if (loops.spec.kernel == Kernel::tile) return loops;
   loops.spec.unroll = static_cast<int>(config.integer("unroll"));
+  if (shape.in != DType::int8) return loops;
   const auto prefetch = std::find(kPrefetches.begin(), kPrefetches.end(), config.text("prefetch"));
   loops.spec.prefetch = static_cast<Prefetch>(prefetch - kPrefetches.begin());
   return loops;
