@@ -161,7 +161,7 @@ std::vector<std::string> architectures_of(const std::string& table) {
 }  // namespace
 
 int run_check(CheckOptions options) {
-  if (miopen_file(options.table) != MiopenFile::none) return run_miopen_check(options.table, options.json);
+  if (miopen_file_or_named(options.table) != MiopenFile::none) return run_miopen_check(options.table, options.json);
   const InterruptHandler handler;
   check_is_one_device(options.run.devices);
   options.run.devices.ids = device_id(options.run.devices, architectures_of(options.table));

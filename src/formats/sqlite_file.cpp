@@ -14,11 +14,13 @@ namespace {
 namespace api = sqlite_api;
 
 constexpr std::string_view kSqliteHead("SQLite format 3\0", 16);
-constexpr int kReaderWaitMs = 10'000;
+constexpr int kReaderWaitMs = 5'000;
 
 api::sqlite3* raw_connection(soci::session& session) {
   return static_cast<soci::sqlite3_session_backend*>(session.get_backend())->conn_;
 }
+
+constexpr const char* kTableNames = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name";
 
 std::vector<std::string> texts_of(soci::session& session, const std::string& query) {
   std::vector<std::string> texts;
@@ -42,6 +44,16 @@ bool is_sqlite_file(const std::filesystem::path& path) {
     return std::string_view(head.data(), size) == kSqliteHead;
   } catch (const Error&) {
     return false;
+  }
+}
+
+std::vector<std::string> tables_of_sqlite_file(const std::filesystem::path& path) {
+  if (!is_sqlite_file(path) || path.native().find('"') != std::string::npos) return {};
+  try {
+    soci::session session(soci::sqlite3, "db=\"" + path.string() + "\" readonly=true");
+    return texts_of(session, kTableNames);
+  } catch (const soci::soci_error&) {
+    return {};
   }
 }
 
@@ -72,8 +84,7 @@ ForeignDatabase::ForeignDatabase(const std::filesystem::path& path) : path_(path
 }
 
 void ForeignDatabase::require_tables(const std::vector<std::string>& tables) {
-  const auto found =
-      guard([&] { return texts_of(session_, "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"); });
+  const auto found = guard([&] { return texts_of(session_, kTableNames); });
   if (found != tables)
     fail(ErrorCode::invalid_input, "the file is a database of another program, its tables are {} and not {}: '{}'",
          found.empty() ? "none" : shown(join(found, ", ")), join(tables, ", "), path_.string());

@@ -16,8 +16,10 @@ namespace attune {
 
 /// Whether a file starts like a SQLite database. False for a file that cannot be read.
 bool is_sqlite_file(const std::filesystem::path& path);
+/// The names of its tables, sorted; none for other files, and while another process locks the file.
+std::vector<std::string> tables_of_sqlite_file(const std::filesystem::path& path);
 
-/// A SQLite database of another program. It is opened read-only; a reader waits 10 s for a writer. Messages name the
+/// A SQLite database of another program. It is opened read-only; a reader waits 5 s for a writer. Messages name the
 /// file. Not thread-safe.
 class ForeignDatabase {
  public:

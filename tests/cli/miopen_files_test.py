@@ -4,6 +4,8 @@ import bz2
 import contextlib
 import hashlib
 import sqlite3
+import subprocess
+import sys
 
 import story
 from story import FAKE
@@ -95,6 +97,8 @@ class MiopenFiles(story.Story):
             self.assertIn(text, result.stdout)
         answer = self.attune("check", "a.fdb.txt", "--json", status=1).json
         self.assertEqual([one["line"] for one in answer["findings"]], [3, 5, 4, 3])
+        self.put("worse.fdb.txt", "no equals sign\n")
+        self.refused("check", "worse.fdb.txt", says="worse.fdb.txt:1: the line has no '='")
         self.put("good.fdb.txt", V2)
         self.assertIn("0 defects", self.attune("check", "good.fdb.txt", "--no-run").stdout)
 
@@ -129,10 +133,15 @@ class MiopenFiles(story.Story):
     def test_a_locked_database_is_refused(self):
         self.put("a.db.txt", PERF)
         self.attune("convert", "a.db.txt", "-o", "a.db")
-        with contextlib.closing(sqlite3.connect(self.work / "a.db", isolation_level=None)) as database:
-            database.execute("BEGIN EXCLUSIVE")
-            self.refused("convert", "a.db", "-o", "b.db", says="locked")
-            database.execute("ROLLBACK")
+        # Another process: this one would drop its lock with the first file that it closes.
+        holder = ("import sqlite3, sys\ndatabase = sqlite3.connect(sys.argv[1], isolation_level=None)\n"
+                  "database.execute('BEGIN EXCLUSIVE')\n"
+                  "print('locked', flush=True)\nsys.stdin.read()\n")
+        with subprocess.Popen([sys.executable, "-c", holder,
+                               str(self.work / "a.db")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+            self.assertEqual(process.stdout.readline(), "locked\n")
+            self.refused_without_output("a.db", "-o", "b.db", says="locked")
+            process.stdin.close()
 
     def test_kernel_dbs(self):
         code = b"\x7fELF" + bytes(range(256)) * 40

@@ -22,7 +22,7 @@ std::string finding_line(const std::string& file, const MiopenFinding& one, bool
 }  // namespace
 
 int run_miopen_check(const std::string& file, bool json) {
-  const MiopenFile kind = miopen_file(file);
+  const MiopenFile kind = miopen_file_or_named(file);
   const MiopenFindings found = miopen_findings(file, kind);
   const auto num_errors =
       static_cast<size_t>(std::ranges::count_if(found.findings, [](const auto& one) { return one.is_error(); }));

@@ -28,15 +28,7 @@ const std::vector<std::string>& KernelDb::own_schema() {
   return schema;
 }
 
-bool is_kernel_db(const std::filesystem::path& path) {
-  if (!is_sqlite_file(path)) return false;
-  try {
-    ForeignDatabase(path).require_tables(kKernelTables);
-    return true;
-  } catch (const Error&) {
-    return false;
-  }
-}
+bool is_kernel_db(const std::filesystem::path& path) { return tables_of_sqlite_file(path) == kKernelTables; }
 
 KernelDb read_kernel_db(const std::filesystem::path& path) {
   ForeignDatabase file(path);

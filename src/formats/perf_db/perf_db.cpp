@@ -217,15 +217,7 @@ bool is_perf_db_text(const std::filesystem::path& path) {
   return !first.key.empty() && std::ranges::count(first.key, 'x') + 1 == kPerfDbNumbers.size() + kTexts.size();
 }
 
-bool is_perf_db_sqlite(const std::filesystem::path& path) {
-  if (!is_sqlite_file(path)) return false;
-  try {
-    ForeignDatabase(path).require_tables(kPerfTables);
-    return true;
-  } catch (const Error&) {
-    return false;
-  }
-}
+bool is_perf_db_sqlite(const std::filesystem::path& path) { return tables_of_sqlite_file(path) == kPerfTables; }
 
 PerfDb read_perf_db(const std::filesystem::path& path) {
   ForeignDatabase file(path);

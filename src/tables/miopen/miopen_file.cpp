@@ -106,6 +106,14 @@ MiopenFile miopen_file(const std::filesystem::path& path) {
   return is_kernel_db(path) ? MiopenFile::kernel_db : MiopenFile::none;
 }
 
+MiopenFile miopen_file_or_named(const std::filesystem::path& path) {
+  if (const MiopenFile file = miopen_file(path); file != MiopenFile::none) return file;
+  if (has_suffix(path, {".fdb.txt"})) return MiopenFile::find_db;
+  if (has_suffix(path, {".db.txt"})) return MiopenFile::perf_db_text;
+  if (has_suffix(path, {".db", ".udb"})) return MiopenFile::perf_db;
+  return has_suffix(path, {".kdb", ".ukdb"}) ? MiopenFile::kernel_db : MiopenFile::none;
+}
+
 std::string_view name(MiopenFile file) noexcept {
   constexpr std::array<std::string_view, 5> kNames = {"file of MIOpen", "find-db", "perf-db", "perf-db", "kernel-db"};
   return kNames[static_cast<size_t>(file)];
@@ -114,12 +122,7 @@ std::string_view name(MiopenFile file) noexcept {
 Converted convert_miopen_file(const std::filesystem::path& input, const std::filesystem::path& output,
                               const ConvertOptions& options) {
   { const FileReader reader(input); }  // Reports why a file cannot be read.
-  MiopenFile from = miopen_file(input);
-  // A file with a wrong first line is known by its name, so that its reader reports the defect.
-  if (from == MiopenFile::none && has_suffix(input, {".fdb.txt"})) from = MiopenFile::find_db;
-  if (from == MiopenFile::none && has_suffix(input, {".db.txt"})) from = MiopenFile::perf_db_text;
-  if (from == MiopenFile::none && has_suffix(input, {".db", ".udb"})) from = MiopenFile::perf_db;
-  if (from == MiopenFile::none && has_suffix(input, {".kdb", ".ukdb"})) from = MiopenFile::kernel_db;
+  const MiopenFile from = miopen_file_or_named(input);
   if (from == MiopenFile::none)
     fail(ErrorCode::invalid_input, "the file is no find-db, perf-db or kernel-db: '{}'", shown(input.native(), 500));
   const OutputFile written{"-o", output};
