@@ -73,7 +73,7 @@ TEST_F(LocalExecutorTest, RefusesAReferenceThatTheHostWouldComputeForHours) {
 TEST_F(LocalExecutorTest, RefusesWhatIsNotAProblem) {
   start();
   EXPECT_THAT(open(1, "gemm_a16w16 m=0 n=1 k=1").refused, HasSubstr("'m'"));
-  EXPECT_THAT(open(1, "conv m=1").refused, HasSubstr("unknown op"));
+  EXPECT_THAT(open(1, "conv2 m=1").refused, HasSubstr("unknown op"));
 }
 
 TEST_F(LocalExecutorTest, AdmitsACorrectCandidateAndCountsItsLaunches) {

@@ -139,7 +139,7 @@ TEST_F(CaptureTest, EveryFamilyIsReadBackAsTheSameProblem) {
   {
     Capture capture(folder_);
     for (const FamilySpec& family : families()) {
-      if (family.op == "fmoe") continue;
+      if (family.op == "fmoe" || family.op == "conv") continue;
       const bool has_batch = family.key.front().name == "batch";
       GemmKey key{.op = family.number, .m = 3, .n = 256, .k = 512, .batch = has_batch ? 5 : 1, .in = DType::int8};
       if (family.op == "gemm_a16w16") key.in = DType::fp16;
@@ -153,6 +153,11 @@ TEST_F(CaptureTest, EveryFamilyIsReadBackAsTheSameProblem) {
     capture.note(moe);
     capture.note(moe);
     wanted[moe.key()] = 2;
+    const auto conv = Problem::parse(
+        "conv direction=bwd_data n=2 c=16 h=9 w=7 k=24 y=3 x=3 pad_h=1 pad_w=0 stride_h=1 stride_w=2 dilation_h=1 "
+        "dilation_w=1 groups=1 dtype=fp32");
+    capture.note(conv);
+    wanted[conv.key()] = 1;
     EXPECT_EQ(capture.flush(), "");
     EXPECT_EQ(capture.num_dropped(), 0u);
   }
