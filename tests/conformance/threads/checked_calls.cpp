@@ -37,6 +37,9 @@ constexpr const char* kProblems[] = {
     "gemm_a16w16 m=64 n=96 k=128 dtype=bf16 bpreshuffle=1",
     "gemm_a8w8 m=4 n=96 k=64",
     "gemm_a8w8 m=33 n=192 k=130 bias=1 outdtype=fp16",
+    "conv direction=fwd n=2 c=16 h=14 w=12 k=24 y=3 x=3 pad_h=1 pad_w=1",
+    "conv direction=bwd_data n=2 c=16 h=14 w=12 k=24 y=3 x=3 layout=NHWC",
+    "conv direction=bwd_weights n=2 c=16 h=14 w=12 k=24 y=3 x=3 stride_h=2 dtype=bf16",
 };
 
 /// The host with kTeam cores, whatever it has.
@@ -172,6 +175,11 @@ Problem normalised(const std::string& text, const DeviceInfo& device) {
   return op_of(Problem::parse(text)).normalise(Problem::parse(text), device);
 }
 
+/// Whether a solver computes a problem itself. The parts of a composite have calls of their own.
+bool computes(const Solver& solver, const Problem& problem, const DeviceInfo& device) {
+  return solver.supports(problem, device).yes && solver.parts(problem, device).empty();
+}
+
 /// A row of a table of gemm_a16w16 for a problem, served by a solver's default; empty where it supports none.
 std::string row_of(const Solver& solver, Device& device, const Problem& problem) {
   if (problem.op() != "gemm_a16w16" || !solver.supports(problem, device.info()).yes) return {};
@@ -214,7 +222,7 @@ void add_served(Dispatcher& dispatcher, const std::vector<Problem>& problems, st
 
 bool supports_any(const Solver& solver, const DeviceInfo& device) {
   return std::ranges::any_of(kProblems,
-                             [&](const char* text) { return solver.supports(normalised(text, device), device).yes; });
+                             [&](const char* text) { return computes(solver, normalised(text, device), device); });
 }
 
 std::vector<CheckedCall> plan_calls(const std::string& id) {
@@ -225,7 +233,7 @@ std::vector<CheckedCall> plan_calls(const std::string& id) {
   Backend* backend = nullptr;
   for (const char* text : kProblems) {
     const Problem problem = normalised(text, device.info());
-    if (!solver->supports(problem, device.info()).yes) continue;
+    if (!computes(*solver, problem, device.info())) continue;
     if (backend == nullptr) backend = solver->open(device).release();
     for (const Config& config : chosen_configs(*backend, problem)) {
       if (const auto binaries = compiled(*solver, problem, config))
