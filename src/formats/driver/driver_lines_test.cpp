@@ -9,6 +9,7 @@
 #include <set>
 
 #include "attune/error.h"
+#include "formats/driver/driver_text.h"
 #include "ops/op.h"
 #include "testing/test_files.h"
 
@@ -159,6 +160,16 @@ TEST(DriverLines, ABrokenFileIsRefused) {
       driver_error("MIOpenDriver pool"),
       "lines.txt: there is no convolution in it, lines.txt:1: 1 line of pool skipped, only convolutions are read");
   EXPECT_EQ(driver_error(""), "lines.txt: there is no convolution in it");
+}
+
+TEST(DriverLines, AProblemHasALine) {
+  for (const char* key :
+       {"conv direction=bwd_data n=8 c=64 h=56 w=28 k=32 y=3 x=1 pad_h=1 stride_h=2 dilation_w=2 groups=4 dtype=fp32",
+        "conv direction=fwd n=1 c=2 h=3 w=4 k=5 y=1 x=1 dtype=bf16 layout=NHWC",
+        "conv direction=bwd_weights n=1 c=2 d=6 h=3 w=4 k=5 z=2 y=1 x=1 pad_d=1 stride_d=2 dtype=int8 layout=NDHWC",
+        "conv direction=fwd n=1 c=2 h=3 w=4 k=5 y=2 x=2 stride_h=2 dtype=fp16 transposed=1 output_pad_h=1"})
+    EXPECT_THAT(driver_keys(driver_line_of(Problem::parse(key))), ElementsAre(key));
+  EXPECT_THROW(driver_line_of(Problem::parse("conv direction=fwd n=1 c=2 h=3 w=4 k=5 y=1 x=1 dtype=e4m3fn")), Error);
 }
 
 TEST(DriverLines, AFileIsKnownByItsFirstLine) {

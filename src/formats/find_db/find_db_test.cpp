@@ -9,6 +9,8 @@
 #include "attune/error.h"
 #include "base/file.h"
 #include "formats/bzip2.h"
+#include "formats/driver/driver_line.h"
+#include "formats/driver/driver_text.h"
 #include "formats/find_db/find_db_key.h"
 #include "testing/test_files.h"
 
@@ -183,6 +185,9 @@ TEST_P(RealFindDbs, AreWrittenAsTheyWereRead) {
     if (!problem) continue;
     ++num_problems;
     num_changed += find_db_key_of(*problem) != record.key;
+    const DriverLine driver = parse_driver_line(driver_line_of(*problem), {});
+    ASSERT_EQ(driver.problems.size(), 1u) << driver.text << driver_line_of(*problem);
+    num_changed += driver.problems.front() != *problem;
   }
   EXPECT_EQ(num_changed, 0u);
   EXPECT_EQ(num_problems, num_keys - num_untunable);
