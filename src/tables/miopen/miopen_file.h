@@ -13,7 +13,7 @@ enum class MiopenFile : uint8_t { none, find_db, perf_db, perf_db_text, kernel_d
 
 /// None for other files, unreadable files and pipes.
 MiopenFile miopen_file(const std::filesystem::path& path);
-/// The same, but a file that is none and has the name of one is taken for it, so that its reader reports the defect.
+/// The same, but another file with the name of one is taken for it, so that its reader reports the defect.
 MiopenFile miopen_file_or_named(const std::filesystem::path& path);
 std::string_view name(MiopenFile file) noexcept;  ///< `find-db`
 
