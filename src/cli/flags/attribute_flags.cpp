@@ -9,6 +9,8 @@
 #include <functional>
 #include <limits>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "cli/flags/arguments.h"
@@ -27,22 +29,63 @@ struct Spelling {
 constexpr Spelling kSpellings[] = {
     {"dtype", ",--indtype,--dtype_a"}, {"outdtype", ",--dtype_c"}, {"bias", ",--bias_vector"}};
 
-std::string help_of(const AttributeSpec& attribute, const Op& op) {
+/// An op's attribute of a flag that several ops may have.
+struct FlagUse {
+  const Op* op;
+  const AttributeSpec* attribute;
+};
+
+/// The ops in the order of their permanent numbers: the default family first.
+std::vector<const Op*> ops_in_order() {
+  std::vector<const Op*> all(ops().begin(), ops().end());
+  std::ranges::stable_sort(all, {}, [](const Op* op) { return op->family().number; });
+  return all;
+}
+
+std::vector<FlagUse> uses_of(const std::string& flag) {
+  std::vector<FlagUse> uses;
+  for (const Op* op : ops_in_order()) {
+    for (const AttributeSpec& attribute : op->family().key) {
+      if (flag_of(attribute) == flag) uses.push_back({op, &attribute});
+    }
+  }
+  return uses;
+}
+
+/// What an attribute means to an op, its values and its default.
+std::string meaning_of(const FlagUse& use) {
+  const AttributeSpec& attribute = *use.attribute;
   std::string help(attribute.help);
-  if (attribute.default_value.empty())
-    help = "One size: " + help;
-  else if (help.find(' ') != 1)  // `x is stored …` names an operand.
-    help[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(help[0])));
   if (!attribute.allowed.empty())
     help += "; one of " + join({attribute.allowed.begin(), attribute.allowed.end()}, ", ");
   if (!attribute.follows.empty())
     help += fmt::format("; default: that of --{}", attribute.follows);
-  else if (attribute.name == "dtype")
+  else if (attribute.name == "dtype" && use.op->name() == default_family().op)
     help += fmt::format("; default: {} for -m, -n, -k and for sizes in YAML, else {}",
                         name(TuneGemmOptions::kDefaultType), attribute.default_value);
   else if (!attribute.default_value.empty())
     help += fmt::format("; default: {}", attribute.default_value);
-  if (op.name() != default_family().op) help += fmt::format(" ({})", op.name());
+  return help;
+}
+
+/// The help of a flag: its meaning to the first op that has it, and what differs for others.
+std::string help_of(const std::vector<FlagUse>& uses) {
+  std::string help = meaning_of(uses.front());
+  if (uses.front().attribute->default_value.empty())
+    help = "One size: " + help;
+  else if (help.find(' ') != 1)  // `x is stored …` names an operand.
+    help[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(help[0])));
+  std::vector<std::pair<std::string, std::string>> meanings;  // With the names of their ops.
+  for (const FlagUse& use : uses) {
+    const std::string meaning = meaning_of(use);
+    const auto known = std::ranges::find(meanings, meaning, &std::pair<std::string, std::string>::first);
+    if (known == meanings.end())
+      meanings.emplace_back(meaning, use.op->name());
+    else
+      known->second += ", " + std::string(use.op->name());
+  }
+  if (uses.front().op->name() != default_family().op) help += fmt::format(" ({})", meanings.front().second);
+  for (size_t i = 1; i < meanings.size(); ++i) help += fmt::format(". {}: {}", meanings[i].second, meanings[i].first);
   return help;
 }
 
@@ -59,8 +102,7 @@ std::function<std::string(const std::string&)> range_check(const std::string& fl
   return [min, max](const std::string& text) { return range_error(text, min, max); };
 }
 
-void add_attribute_flag(CLI::App& command, const Op& op, const AttributeSpec& attribute,
-                        std::vector<AttributeSetting>& settings) {
+void add_attribute_flag(CLI::App& command, const AttributeSpec& attribute, std::vector<AttributeSetting>& settings) {
   const std::string flag = flag_of(attribute);
   if (command.get_option_no_throw(flag) != nullptr) return;  // A flag of another op, or of the command.
   std::string names = flag;
@@ -72,7 +114,7 @@ void add_attribute_flag(CLI::App& command, const Op& op, const AttributeSpec& at
       [&settings, name = std::string(attribute.name), flag](const std::string& value) {
         settings.push_back({name, value, flag});
       },
-      help_of(attribute, op));
+      help_of(uses_of(flag)));
   if (attribute.kind == ColumnKind::integer) option->type_name("INT")->check(range_check(flag));
   if (attribute.kind == ColumnKind::flag) option->type_name("BOOLEAN")->expected(0, 1)->default_str("1");
 }
@@ -106,8 +148,8 @@ void add_older_flags(CLI::App& command, std::vector<AttributeSetting>& settings)
 
 void add_attribute_flags(CLI::App& command, std::vector<AttributeSetting>& settings) {
   command.option_defaults()->group("What to tune");
-  for (const Op* op : ops()) {
-    for (const AttributeSpec& attribute : op->family().key) add_attribute_flag(command, *op, attribute, settings);
+  for (const Op* op : ops_in_order()) {
+    for (const AttributeSpec& attribute : op->family().key) add_attribute_flag(command, attribute, settings);
   }
   add_older_flags(command, settings);
 }

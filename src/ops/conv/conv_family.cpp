@@ -114,7 +114,7 @@ const FamilySpec& conv_family() {
                .default_value = "0",
                .always = false,
                .optional = true,
-               .help = "a transposed convolution, whose strides widen the output"},
+               .help = "transposed convolution, whose strides widen the output"},
               depth_step("d", "1", 1, "planes of the input"),
               depth_step("z", "1", 1, "planes of the filter"),
               depth_step("pad_d", "0", 0, "planes of zeros before and behind the input"),
