@@ -60,6 +60,8 @@ std::string meaning_of(const FlagUse& use) {
     help += "; one of " + join({attribute.allowed.begin(), attribute.allowed.end()}, ", ");
   if (!attribute.follows.empty())
     help += fmt::format("; default: that of --{}", attribute.follows);
+  else if (attribute.is_device_fp8)
+    help += "; default: the 8-bit float of the device";
   else if (attribute.name == "dtype" && use.op->name() == default_family().op)
     help += fmt::format("; default: {} for -m, -n, -k and for sizes in YAML, else {}",
                         name(TuneGemmOptions::kDefaultType), attribute.default_value);
