@@ -53,9 +53,10 @@ class TheProcessor(story.Story):
         self.assertEqual((reported["verdict"], reported["default"], reported["speedup"]), ("no_default", "", 0))
 
     def test_every_available_solver_has_a_default_that_computes_it(self):
-        elsewhere = ("fake.gemm", "cublas.gemm", "cublaslt.gemm", "jit_cuda.gemm", "torch.gemm")
-        solvers = [e["id"] for e in self.attune("list", "solvers", "--json").json if e["available"] and e["id"] not in elsewhere]
-        for problem, op in ((PROBLEM, "gemm"), ("gemm_a8w8 m=4 n=64 k=96", "gemm_a8w8")):
+        elsewhere = ("fake", "cublas", "cublaslt", "jit_cuda", "torch")
+        solvers = [e["id"] for e in self.attune("list", "solvers", "--json").json if e["available"] and e["id"].split(".")[0] not in elsewhere]
+        for problem, op in ((PROBLEM, "gemm"), ("gemm_a8w8 m=4 n=64 k=96", "gemm_a8w8"),
+                            ("gemm_a4w4_blockscale m=4 n=64 k=96", "gemm_a4w4_blockscale")):
             answer = self.attune("bench", problem, "--iters", "3", "--json").json
             self.assertEqual({c["candidate"].split("@")[0] for c in answer["candidates"]}, {one for one in solvers if one.split(".")[1] == op})
             self.assertEqual({c["status"] for c in answer["candidates"]}, {"ok"})
