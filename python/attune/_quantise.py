@@ -32,7 +32,21 @@ def _elements(shape: tuple[int, int], dtype: str) -> Any:
 
 
 def _blocks(count: int, size: int) -> int:
-    return -(-count // size)
+    return -(-count // (size or count))
+
+
+def _check_block(block: Any, least: int) -> None:
+    if not isinstance(block, tuple) or len(block) != 2 or not all(isinstance(one, int) and least <= one < 2**63 for one in block):
+        raise ValueError(f"block must be a pair of whole numbers from {least}, got {block!r}")
+
+
+def _check_scale(scale: Any, is_power: bool, shape: tuple[int, int]) -> None:
+    dtype = str(getattr(scale, "dtype", type(scale).__name__))
+    if dtype not in (("uint8", "float8_e8m0fnu") if is_power else ("float32",)):
+        raise ValueError(f"scale must be {'e8m0, as uint8' if is_power else 'fp32'}, got {dtype}")
+    shorter = {shape[:1] if shape[1] == 1 else shape, (1,) if shape == (1, 1) else shape}
+    if scale.shape != shape and scale.shape not in shorter:
+        raise ValueError(f"scale must have the shape {shape}, got {scale.shape}")
 
 
 def _quantise(x: Any, dtype: str, scales: tuple[int, ...], group: tuple[int, int]) -> tuple[Any, Any]:
@@ -51,7 +65,7 @@ def quantise_rows(x: Any, dtype: str = "e4m3fn") -> tuple[Any, Any]:
     A scale is the largest finite magnitude over the largest number of the type, 1 for zeros. Elements are rounded to
     nearest, ties to even, and saturate.
     """
-    return _quantise(x, dtype, (len(x),), (1, 0))
+    return _quantise(x, dtype, (len(_matrix(x)),), (1, 0))
 
 
 def quantise_tensor(x: Any, dtype: str = "e4m3fn") -> tuple[Any, Any]:
@@ -62,8 +76,7 @@ def quantise_tensor(x: Any, dtype: str = "e4m3fn") -> tuple[Any, Any]:
 def quantise_blocks(x: Any, block: tuple[int, int] = (1, 128), dtype: str = "e4m3fn") -> tuple[Any, Any]:
     """Like quantise_rows() with a scale for each block: (1, 128) for activations, (128, 128) for weights."""
     rows, k = _matrix(x).shape
-    if min(block) < 1:
-        raise ValueError(f"a block has at least one row and column, got {block}")
+    _check_block(block, 1)
     return _quantise(x, dtype, (_blocks(rows, block[0]), _blocks(k, block[1])), block)
 
 
@@ -91,13 +104,19 @@ def dequantise(elements: Any, scale: Any, block: tuple[int, int] = (1, 0), k: in
     """
     import numpy
 
-    dtype = {"int8": "int8", "uint8": "e2m1", "float8_e4m3fn": "e4m3fn", "float8_e4m3fnuz": "e4m3fnuz"}.get(str(elements.dtype))
-    if dtype is None or elements.ndim != 2:
-        raise ValueError(f"elements must be a matrix of int8, uint8 or fp8, got {elements.dtype} {elements.shape}")
+    types = {"int8": "int8", "uint8": "e2m1", "float8_e4m3fn": "e4m3fn", "float8_e4m3fnuz": "e4m3fnuz"}
+    dtype = types.get(str(getattr(elements, "dtype", None)))
+    if dtype is None or elements.ndim != 2 or elements.size == 0:
+        raise ValueError("elements must be a matrix of int8, uint8 or fp8, got "
+                         f"{getattr(elements, 'dtype', type(elements).__name__)} {getattr(elements, 'shape', '')}")
+    _check_block(block, 0)
     columns = elements.shape[1] * (2 if dtype == "e2m1" else 1) if k is None else k
     rows, (group_rows, group_depth) = elements.shape[0], block
+    if _blocks(columns, 2 if dtype == "e2m1" else 1) != elements.shape[1]:
+        raise ValueError(f"k must fit the elements {elements.shape}, got {k}")
+    is_power = dtype == "e2m1"
+    _check_scale(scale, is_power, (_blocks(rows, group_rows), _blocks(columns, group_depth)))
     values = numpy.empty((rows, columns), numpy.float32)
-    is_power = scale.dtype.itemsize == 1
     _attune.dequantise(dtype, is_power, rows, columns, group_rows, group_depth, numpy.ascontiguousarray(elements).view(numpy.uint8),
                        numpy.ascontiguousarray(scale).view(numpy.uint8), values)
     return values

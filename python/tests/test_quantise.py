@@ -109,12 +109,22 @@ class Numbers(unittest.TestCase):
 class Errors(unittest.TestCase):
     def test_bad_input_is_a_sentence(self):
         x = numbers(2, 8)
+        eight = x.astype(np.int8)
         for error, text, call in (
             (ValueError, "dtype must be one of int8", lambda: attune.quantise_rows(x, "bf16")),
             (ValueError, "x must be a matrix", lambda: attune.quantise_blocks(x[0])),
             (ValueError, "'floor' or 'rceil'", lambda: attune.quantise_mxfp4(x, "up")),
-            (ValueError, "at least one row and column", lambda: attune.quantise_blocks(x, (0, 128))),
-            (attune.Error, "the scales needs", lambda: attune.dequantise(x.astype(np.int8), np.ones(3, np.float32))),
+            (ValueError, "whole numbers from 1", lambda: attune.quantise_blocks(x, (0, 128))),
+            (ValueError, "whole numbers from 1", lambda: attune.quantise_blocks(x, (1, 2, 3))),
+            (ValueError, "x must be a matrix", lambda: attune.quantise_rows(None)),
+            (ValueError, r"the shape \(2, 1\), got \(3,\)", lambda: attune.dequantise(eight, np.ones(3, np.float32))),
+            (ValueError, "scale must be fp32, got int32", lambda: attune.dequantise(eight, np.ones(2, np.int32))),
+            (ValueError, "scale must be fp32, got uint8", lambda: attune.dequantise(eight, np.ones(8, np.uint8))),
+            (ValueError, "scale must be fp32, got >f4", lambda: attune.dequantise(eight, np.ones(2, ">f4"))),
+            (ValueError, "as uint8, got float32", lambda: attune.dequantise(eight.view(np.uint8), np.ones((2, 1), np.float32))),
+            (ValueError, "the shape", lambda: attune.dequantise(eight, np.zeros(0, np.float32), (2**62, 1))),
+            (ValueError, "elements must be a matrix", lambda: attune.dequantise(None, np.ones(2, np.float32))),
+            (ValueError, "k must fit", lambda: attune.dequantise(eight, np.ones(2, np.float32), k=9)),
         ):
             with self.subTest(text), self.assertRaisesRegex(error, text):
                 call()

@@ -154,9 +154,6 @@ int run_driver_shapes(const ShapesOptions& options) {
   if (!options.batches.empty()) reading.batches = parse_batches(options.batches);
   if (!options.command.empty()) check_driver_command(options.command);
   if (options.defaults == "mituna") reading.defaults = DriverDefaults::mituna;
-  if (!is_driver_file(options.driver_lines))
-    fail(ErrorCode::invalid_input, "-i reads command lines of MIOpenDriver, the first line is none: '{}'",
-         shown(options.driver_lines, 500));
   const DriverFile file = read_driver_lines(options.driver_lines, reading);
   std::vector<Problem> problems;
   std::vector<std::string> notices = file.notices;
@@ -168,7 +165,8 @@ int run_driver_shapes(const ShapesOptions& options) {
       notices.push_back(fmt::format("{}:{}: {}", options.driver_lines, one.line, error.what()));
     }
   }
-  if (options.strict && notices.size() > file.notices.size())
+  const bool any_refused = notices.size() > file.notices.size();
+  if (any_refused && (options.strict || problems.empty()))
     fail(ErrorCode::invalid_input, "{}", notices[file.notices.size()]);
   if (!options.output.empty()) {
     check_output(options.output);

@@ -24,8 +24,8 @@ struct QuantisedPlaces {
   explicit QuantisedPlaces(const QuantisedMatrix& how)
       : rows(how.rows),
         k(how.k),
-        group_rows(how.group_rows == 0 ? how.rows : how.group_rows),
-        group_depth(how.group_depth == 0 ? how.k : how.group_depth) {}
+        group_rows(how.group_rows == 0 ? how.rows : std::min(how.group_rows, how.rows)),
+        group_depth(how.group_depth == 0 ? how.k : std::min(how.group_depth, how.k)) {}
   int64_t num_columns() const { return (k + group_depth - 1) / group_depth; }
   int64_t num_scales() const { return (rows + group_rows - 1) / group_rows * num_columns(); }
   /// Calls `visit(scale, row, begin, end)` for each part of a row that has one scale, row by row.

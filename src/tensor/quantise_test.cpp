@@ -53,6 +53,20 @@ TEST(Quantise, PartialBlocksHaveTheirOwnScales) {
   EXPECT_THAT(scales, ElementsAre(5, 6, 8, 9));
 }
 
+TEST(Quantise, ABlockLargerThanTheMatrixIsTheMatrix) {
+  constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
+  const std::array<float, 2> values = {127, -254};
+  std::array<std::byte, 2> elements{};
+  std::array<float, 1> scales{};
+  std::array<float, 2> again{};
+  quantise_blocks(DType::int8, 1, 2, kMax, kMax, values, elements, scales);
+  EXPECT_THAT(scales, ElementsAre(2));
+  const QuantisedMatrix how{.dtype = DType::int8, .rows = 1, .k = 2, .group_rows = kMax, .group_depth = kMax};
+  dequantise(how, elements, std::as_bytes(std::span(scales)), again);
+  EXPECT_EQ(again[1], -254);
+  EXPECT_THROW(dequantise(how, elements, {}, again), Error);
+}
+
 TEST(Quantise, ThePowerOfMxfp4FloorsOrLetsNothingSaturate) {
   const std::array<float, 3> values = {7, -3.5f, 0.25f};  // 7 is above 6 · 2^0.
   std::array<std::byte, 2> elements{};

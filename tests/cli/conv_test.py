@@ -41,6 +41,14 @@ class DriverLines(story.Story):
         self.attune("shapes", "-i", "lines.txt", "-o", "conv_untuned.csv")
         self.assertEqual([row["direction"] for row in self.rows("conv_untuned.csv")], ["fwd", "bwd_data"])
 
+    def test_a_list_is_kept_where_no_problem_can_be_computed(self):
+        self.put("lst.csv", "kept")
+        for line in ("-n 0 -F 1", "-g 3 -c 8 -F 1"):
+            self.put("bad.txt", f"./bin/MIOpenDriver conv {line}\n")
+            self.refused("shapes", "-i", "bad.txt", "-o", "lst.csv", says="bad.txt:1: ")
+        self.refused("shapes", "-i", "none.txt", says="none.txt")
+        self.assertEqual(self.read("lst.csv"), "kept")
+
     def test_bad_input_is_one_sentence_and_nothing_is_written(self):
         self.put("lines.txt", LINES)
         self.put("nul.txt", LINES + "MIOpenDriver conv\0\n")
