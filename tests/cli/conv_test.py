@@ -57,7 +57,7 @@ class DriverLines(story.Story):
         for arguments, says in (("-i lines.txt --strict", "lines.txt:4: only convolutions are read"),
                                 ("-i nul.txt", "nul.txt:7: the line contains a NUL byte"),
                                 ("-i long.txt", "long.txt:7: a line has at most 65536 bytes"),
-                                ("-i shapes.csv", "the first line is none"),
+                                ("-i shapes.csv", "there is no MIOpenDriver in it"),
                                 ("-i nowhere.txt", "nowhere.txt"),
                                 ("-i lines.txt -b 1,x", "1,x"),
                                 ("-i lines.txt -c bnorm", "'bnorm'"),
