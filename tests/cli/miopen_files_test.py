@@ -49,8 +49,10 @@ class MiopenFiles(story.Story):
         self.assertEqual(result.stdout, "conv_untuned.csv: 2 shapes\n")
         self.assertIn("a.fdb.txt:3: 1 key without a problem left out, the first because it states the output 1x1", result.stderr)
         self.assertEqual(len(self.text("conv_untuned.csv").splitlines()), 3)
-        result = self.attune("tune", "-i", "a.fdb.txt", "-o", "conv_tuned.csv", *FAKE, status=None)
-        self.assertIn("a.fdb.txt:3: 1 key without a problem", result.stdout + result.stderr)
+        self.put("a.fdb.txt", f"4-6-5-3x3-4-6-5-1-1x1-1x1-1x1-0-NCHW-FP32-F=S:1,0,A\n{UNTUNABLE}=S:1,0,A\n")
+        result = self.attune("tune", "-i", "a.fdb.txt", "-o", "conv_tuned.csv", *FAKE, "--max-trials", "4")
+        self.assertIn("a.fdb.txt:2: 1 key without a problem", result.stdout + result.stderr)
+        self.assertEqual([row["h"] for row in self.rows("conv_tuned.csv")], ["6"])
 
     def test_bad_find_dbs_are_refused_with_file_and_line(self):
         for bad, says in [("no equals sign\n", "a.fdb.txt:3: the line has no '='"),
