@@ -16,6 +16,8 @@ void store(DType dtype, std::span<const double> values, std::byte* stored) {
   from_float(dtype, rounded, stored);
 }
 
+constexpr size_t kOfASpec = 128;  // Its role, shape and layout in memory of their own.
+
 class ReferencePlan final : public Plan {
  public:
   ReferencePlan(const Op& op, const Problem& problem, double us, FakeDevice& device, Requirement states)
@@ -23,7 +25,8 @@ class ReferencePlan final : public Plan {
     traits_.reentrant = false;
     traits_.capturable = true;
     traits_.states = states;
-    traits_.host_bytes = sizeof *this;
+    traits_.host_bytes = sizeof *this + problem.attributes().size() * sizeof problem.attributes().front() +
+                         specs_.size() * (sizeof(TensorSpec) + kOfASpec);
   }
   const PlanTraits& traits() const noexcept override { return traits_; }
   void run(const Launch& launch) const override {
