@@ -9,6 +9,7 @@
 #include <functional>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,7 +17,7 @@
 #include "cli/flags/arguments.h"
 #include "cli/flags/value_checks.h"
 #include "formats/tune_gemm/tune_gemm.h"
-#include "ops/op.h"
+#include "ops/family.h"
 
 namespace attune {
 namespace {
@@ -31,22 +32,17 @@ constexpr Spelling kSpellings[] = {
 
 /// An op's attribute of a flag that several ops may have.
 struct FlagUse {
-  const Op* op;
+  std::string_view op;
   const AttributeSpec* attribute;
 };
 
-/// The ops in the order of their permanent numbers: the default family first.
-std::vector<const Op*> ops_in_order() {
-  std::vector<const Op*> all(ops().begin(), ops().end());
-  std::ranges::stable_sort(all, {}, [](const Op* op) { return op->family().number; });
-  return all;
-}
-
+/// Uses of a flag in the order of families(): the default family first.
 std::vector<FlagUse> uses_of(const std::string& flag) {
   std::vector<FlagUse> uses;
-  for (const Op* op : ops_in_order()) {
-    for (const AttributeSpec& attribute : op->family().key) {
-      if (flag_of(attribute) == flag) uses.push_back({op, &attribute});
+  for (const FamilySpec& family : families()) {
+    if (!family.tunable) continue;
+    for (const AttributeSpec& attribute : family.key) {
+      if (flag_of(attribute) == flag) uses.push_back({family.op, &attribute});
     }
   }
   return uses;
@@ -62,7 +58,7 @@ std::string meaning_of(const FlagUse& use) {
     help += fmt::format("; default: that of --{}", attribute.follows);
   else if (attribute.is_device_fp8)
     help += "; default: the 8-bit float of the device";
-  else if (attribute.name == "dtype" && use.op->name() == default_family().op)
+  else if (attribute.name == "dtype" && use.op == default_family().op)
     help += fmt::format("; default: {} for -m, -n, -k and for sizes in YAML, else {}",
                         name(TuneGemmOptions::kDefaultType), attribute.default_value);
   else if (!attribute.default_value.empty())
@@ -82,24 +78,22 @@ std::string help_of(const std::vector<FlagUse>& uses) {
     const std::string meaning = meaning_of(use);
     const auto known = std::ranges::find(meanings, meaning, &std::pair<std::string, std::string>::first);
     if (known == meanings.end())
-      meanings.emplace_back(meaning, use.op->name());
+      meanings.emplace_back(meaning, use.op);
     else
-      known->second += ", " + std::string(use.op->name());
+      known->second += ", " + std::string(use.op);
   }
-  if (uses.front().op->name() != default_family().op) help += fmt::format(" ({})", meanings.front().second);
+  if (uses.front().op != default_family().op) help += fmt::format(" ({})", meanings.front().second);
   for (size_t i = 1; i < meanings.size(); ++i) help += fmt::format(". {}: {}", meanings[i].second, meanings[i].first);
   return help;
 }
 
 /// The check of a flag of whole numbers: the range of its attribute, of several ops the widest.
-std::function<std::string(const std::string&)> range_check(const std::string& flag) {
+std::function<std::string(const std::string&)> range_check(const std::vector<FlagUse>& uses) {
   int64_t min = std::numeric_limits<int64_t>::max(), max = std::numeric_limits<int64_t>::min();
-  for (const Op* op : ops()) {
-    for (const AttributeSpec& attribute : op->family().key) {
-      if (attribute.kind != ColumnKind::integer || flag_of(attribute) != flag) continue;
-      min = std::min(min, attribute.min);
-      max = std::max(max, attribute.max);
-    }
+  for (const FlagUse& use : uses) {
+    if (use.attribute->kind != ColumnKind::integer) continue;
+    min = std::min(min, use.attribute->min);
+    max = std::max(max, use.attribute->max);
   }
   return [min, max](const std::string& text) { return range_error(text, min, max); };
 }
@@ -107,6 +101,7 @@ std::function<std::string(const std::string&)> range_check(const std::string& fl
 void add_attribute_flag(CLI::App& command, const AttributeSpec& attribute, std::vector<AttributeSetting>& settings) {
   const std::string flag = flag_of(attribute);
   if (command.get_option_no_throw(flag) != nullptr) return;  // A flag of another op, or of the command.
+  const std::vector<FlagUse> uses = uses_of(flag);
   std::string names = flag;
   for (const auto& [of, others] : kSpellings) {
     if (of == attribute.name) names += others;
@@ -116,8 +111,8 @@ void add_attribute_flag(CLI::App& command, const AttributeSpec& attribute, std::
       [&settings, name = std::string(attribute.name), flag](const std::string& value) {
         settings.push_back({name, value, flag});
       },
-      help_of(uses_of(flag)));
-  if (attribute.kind == ColumnKind::integer) option->type_name("INT")->check(range_check(flag));
+      help_of(uses));
+  if (attribute.kind == ColumnKind::integer) option->type_name("INT")->check(range_check(uses));
   if (attribute.kind == ColumnKind::flag) option->type_name("BOOLEAN")->expected(0, 1)->default_str("1");
 }
 
@@ -150,8 +145,9 @@ void add_older_flags(CLI::App& command, std::vector<AttributeSetting>& settings)
 
 void add_attribute_flags(CLI::App& command, std::vector<AttributeSetting>& settings) {
   command.option_defaults()->group("What to tune");
-  for (const Op* op : ops_in_order()) {
-    for (const AttributeSpec& attribute : op->family().key) add_attribute_flag(command, attribute, settings);
+  for (const FamilySpec& family : families()) {
+    if (!family.tunable) continue;
+    for (const AttributeSpec& attribute : family.key) add_attribute_flag(command, attribute, settings);
   }
   add_older_flags(command, settings);
 }
