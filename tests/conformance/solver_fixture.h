@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,9 +27,9 @@ class SolverFixture : public testing::TestWithParam<std::string> {
       solver_ = entry.solver;
     }
     ASSERT_NE(solver_, nullptr);
-    std::string reason;
+    std::vector<std::string> reasons;
     const auto opened = [&](const std::vector<DeviceInfo>& devices) {
-      const auto one = std::ranges::find_if(devices, [&](const DeviceInfo& device) { return is_for(device, reason); });
+      const auto one = std::ranges::find_if(devices, [&](const DeviceInfo& device) { return is_for(device, reasons); });
       if (one != devices.end()) device_ = open_device(one->id);
       return device_ != nullptr;
     };
@@ -36,7 +37,8 @@ class SolverFixture : public testing::TestWithParam<std::string> {
     if (opened(list_devices("cpu:0")) || opened(list_devices("fake:0")) || opened(list_devices())) return;
     const std::string id(solver_->id());
     solver_ = nullptr;
-    GTEST_SKIP() << "no device is here that " << id << " supports: it " << reason;
+    GTEST_SKIP() << "no device is here that " << id << " supports: it "
+                 << fmt::format("{}", fmt::join(reasons, "; it "));
   }
 
   /// The samples of all ops, normalised for a device.
@@ -53,12 +55,12 @@ class SolverFixture : public testing::TestWithParam<std::string> {
   std::unique_ptr<Device> device_;
 
  private:
-  /// Whether the solver supports a sample on a device; `reason`: why not the first one, unless it is known already.
-  bool is_for(const DeviceInfo& device, std::string& reason) const {
+  /// Whether the solver supports a sample on a device; `reasons`: adds why not, each text once.
+  bool is_for(const DeviceInfo& device, std::vector<std::string>& reasons) const {
     for (const Problem& problem : sample_problems(device)) {
       const Support support = solver_->supports(problem, device);
       if (support.yes) return true;
-      if (reason.empty()) reason = support.reason;
+      if (std::ranges::find(reasons, support.reason) == reasons.end()) reasons.push_back(support.reason);
     }
     return false;
   }
