@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "store/fleet/fleet_job.h"
+
+namespace attune {
+
+/// Which jobs an agent works on.
+struct ClaimFilter {
+  int64_t session = 0;
+  std::vector<FleetStep> steps;  ///< perf_eval stands for perf_contest, too.
+  std::string agent;             ///< Who claims: host, process and device, for the attempts.
+};
+
+/// Jobs of a store by their states.
+struct JobCounts {
+  size_t queued = 0, leased = 0, done = 0, failed = 0, excluded = 0;
+  size_t blocked = 0;  ///< Of `queued`: those that wait for another job, as an eval step for its compile step.
+};
+
+/// The queue of a fleet, as an agent sees it: a claim, its results and its state change in one transaction. Time is the
+/// store's. Thread-safe; several agents and processes may share one store. Throws Error{database} with one sentence.
+class JobQueue {
+ public:
+  virtual ~JobQueue() = default;
+  /// Leases up to `max_count` jobs for `kLeaseS` seconds. Expired leases are queued again first. A perf_contest is
+  /// given out once no perf_compile or perf_eval of its configuration is queued or leased; a job whose compile step is
+  /// not done (or failed) is not. Empty: nothing to do now.
+  virtual std::vector<ClaimedJob> claim(const ClaimFilter& filter, size_t max_count) = 0;
+  /// Extends the leases; returns the ids of jobs whose lease is gone (expired and given to another, aborted session).
+  virtual std::vector<int64_t> renew(const std::vector<ClaimedJob>& jobs) = 0;
+  /// Stores results and state together. False: the lease is gone, everything was discarded and an event says so.
+  virtual bool commit(const ClaimedJob& job, const JobOutcome& outcome) = 0;
+  /// Gives jobs back without an attempt.
+  virtual void release(const std::vector<ClaimedJob>& jobs) = 0;
+  virtual JobCounts counts(const ClaimFilter& filter) = 0;
+  /// All short lists of a configuration in a session, for its contest.
+  virtual std::vector<ShortListRow> short_lists(int64_t session, const std::string& configuration) = 0;
+};
+
+inline constexpr double kLeaseS = 60, kRenewS = 20;
+
+}  // namespace attune
