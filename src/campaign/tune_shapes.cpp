@@ -158,11 +158,17 @@ TuneShapes read_csv(const TuneOptions& options, const DeviceInfo& device) {
   return shapes;
 }
 
+/// The family of a file that holds convolutions.
+const FamilySpec& conv_family(const TuneOptions& options, std::string_view file) {
+  const FamilySpec& family = family_of_foreign_file("conv", options.op, file);
+  if (options.max_m)
+    fail(ErrorCode::invalid_input, "--max-m counts rows, and {} holds convolutions, which have none", file);
+  return family;
+}
+
 /// Reads command lines of MIOpenDriver.
 TuneShapes read_driver(const TuneOptions& options, const DeviceInfo& device) {
-  const FamilySpec& family = *find_family("conv");
-  if (const FamilySpec* named = family_option(options.op); named != nullptr && named != &family)
-    fail(ErrorCode::invalid_input, "lines of MIOpenDriver are problems of conv, omit --op: '{}'", options.op);
+  const FamilySpec& family = conv_family(options, "a file of MIOpenDriver lines");
   const DriverFile file = read_driver_lines(options.input);
   TuneShapes shapes{.family = &family, .source = options.input, .notices = file.notices};
   const auto set = values_of(family, options.settings);
@@ -178,9 +184,7 @@ TuneShapes read_driver(const TuneOptions& options, const DeviceInfo& device) {
 
 /// Reads the problems of MIOpen's find-db.
 TuneShapes read_find_db(const TuneOptions& options, const DeviceInfo& device) {
-  const FamilySpec& family = *find_family("conv");
-  if (const FamilySpec* named = family_option(options.op); named != nullptr && named != &family)
-    fail(ErrorCode::invalid_input, "the keys of a find-db are problems of conv, omit --op: '{}'", options.op);
+  const FamilySpec& family = conv_family(options, "a find-db");
   refuse_settings(options, "a find-db", "its keys state the problems", [](std::string_view) { return false; });
   FindDbShapes found = read_find_db_shapes(options.input);
   TuneShapes shapes{.family = &family, .source = options.input, .notices = std::move(found.notices)};

@@ -25,6 +25,7 @@
 #include "formats/csv/ban_file.h"
 #include "formats/csv/csv_document.h"
 #include "formats/tune_gemm/tune_gemm.h"
+#include "ops/family.h"
 #include "report/comparison_output.h"
 #include "report/json_output.h"
 #include "report/result_table.h"
@@ -161,7 +162,10 @@ std::vector<std::string> architectures_of(const std::string& table) {
 }  // namespace
 
 int run_check(CheckOptions options) {
-  if (miopen_file_or_named(options.table) != MiopenFile::none) return run_miopen_check(options.table, options.json);
+  if (miopen_file_or_named(options.table) != MiopenFile::none) {
+    static_cast<void>(family_of_foreign_file("conv", options.op, "a file of MIOpen"));
+    return run_miopen_check(options.table, options.json);
+  }
   const InterruptHandler handler;
   check_is_one_device(options.run.devices);
   options.run.devices.ids = device_id(options.run.devices, architectures_of(options.table));

@@ -145,11 +145,9 @@ ordered_json skips_as_json(const DriverFile& file) {
 
 /// Lists the convolutions of a file with lines of MIOpenDriver. Problems that the op refuses are named and skipped.
 int run_driver_shapes(const ShapesOptions& options) {
-  const FamilySpec& family = *find_family("conv");
   if (!options.model.folder.empty() || !options.outdtype.empty())
     fail(ErrorCode::invalid_input, "-i reads command lines of MIOpenDriver: omit --model_dir and --outdtype");
-  if (const FamilySpec* named = family_option(options.op); named != nullptr && named != &family)
-    fail(ErrorCode::invalid_input, "lines of MIOpenDriver are problems of conv, omit --op: '{}'", options.op);
+  const FamilySpec& family = family_of_foreign_file("conv", options.op, "a file of MIOpenDriver lines");
   DriverOptions reading{.command = options.command, .strict = options.strict};
   if (!options.batches.empty()) reading.batches = parse_batches(options.batches);
   if (!options.command.empty()) check_driver_command(options.command);

@@ -10,8 +10,10 @@
 #include "cli/flags/arguments.h"
 #include "cli/flags/device_flags.h"
 #include "device/devices.h"
+#include "ops/family.h"
 #include "report/json_output.h"
 #include "tables/merge.h"
+#include "tables/miopen/miopen_merge.h"
 #include "tables/row_status.h"
 #include "tables/runtime_tables.h"
 
@@ -154,7 +156,32 @@ void print_merge(const Merge& merge, const TablesOptions& options, const DeviceI
   }
 }
 
+/// Merges find-dbs, perf-dbs or kernel-dbs.
+int merge_files_of_miopen(const TablesOptions& options) {
+  static_cast<void>(family_of_foreign_file("conv", options.op, "a file of MIOpen"));
+  const std::vector<std::filesystem::path> inputs(options.tables.begin(), options.tables.end());
+  const MiopenMerge merge = merge_miopen_files(inputs, options.output);
+  if (options.json) {
+    ordered_json files = ordered_json::array();
+    for (const MergedInput& one : merge.inputs)
+      files.push_back({{"file", one.file}, {"num_values", one.num_values}, {"num_taken", one.num_taken}});
+    print_json({{"output", options.output},
+                {"kind", name(merge.kind)},
+                {"num_keys", merge.num_keys},
+                {"num_values", merge.num_values},
+                {"files", files}});
+    return 0;
+  }
+  print_line(stdout, fmt::format("{}, {} of {} in '{}'", name(merge.kind), counted(merge.num_values, "value"),
+                                 counted(merge.num_keys, "key"), options.output));
+  for (const MergedInput& one : merge.inputs)
+    print_line(stdout, fmt::format("  {:>8} of {:>8}  {}", one.num_taken, counted(one.num_values, "value"), one.file));
+  return 0;
+}
+
 int merge_tables(const TablesOptions& options) {
+  if (!options.tables.empty() && miopen_file_or_named(options.tables.front()) != MiopenFile::none)
+    return merge_files_of_miopen(options);
   const DeviceInfo device = find_device(options.devices);
   const Merge merge = read_merge(options.tables, options.op, options.output);
   print_notes(merge.notices());
@@ -178,7 +205,7 @@ void add_tables_flags(CLI::App& command, Action& chosen) {
   auto* merge = command.add_subcommand(
       "merge", "Merge several tables into one: for each key the row that the run time would use");
   merge->add_option("tables", options->tables,
-                    "Tables by precedence, F:F2 for several; default: the tables of the run time");
+                    "Tables by precedence, F:F2 for several, or files of MIOpen; default: the tables of the run time");
   merge->add_option("-o,--output", options->output, "Table to write; must not be one of the tables that are read")
       ->required();
   merge->add_option("--op", options->op, "Family, if no table is named or its name does not identify it");

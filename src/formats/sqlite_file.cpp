@@ -33,6 +33,14 @@ std::vector<std::string> texts_of(soci::session& session, const std::string& que
 
 }  // namespace
 
+std::string sqlite_message(const soci::soci_error& error) {
+  std::string text = error.get_error_message();
+  // SOCI puts the name of its function in front.
+  if (const size_t colon = text.find(": "); colon != std::string::npos && text.starts_with("sqlite3_"))
+    text.erase(0, colon + 2);
+  return text;
+}
+
 bool is_sqlite_file(const std::filesystem::path& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) return false;
@@ -118,7 +126,7 @@ void ForeignDatabase::fail_with(const soci::soci_error& error) const {
   const int code = own != nullptr ? own->result() & 0xff : SQLITE_ERROR;
   if (code == SQLITE_BUSY || code == SQLITE_LOCKED)
     fail(ErrorCode::invalid_input, "another process keeps the database locked, try again later: '{}'", path_.string());
-  fail(ErrorCode::invalid_input, "the database cannot be read ({}): '{}'", error.get_error_message(), path_.string());
+  fail(ErrorCode::invalid_input, "the database cannot be read ({}): '{}'", sqlite_message(error), path_.string());
 }
 
 NewDatabase::NewDatabase(const std::vector<std::string>& schema) {
@@ -126,7 +134,7 @@ NewDatabase::NewDatabase(const std::vector<std::string>& schema) {
     session_.open(soci::sqlite3, "db=:memory:");
     for (const std::string& statement : schema) session_ << statement;
   } catch (const soci::soci_error& error) {
-    fail(ErrorCode::invalid_input, "a table cannot be made: {}", error.get_error_message());
+    fail(ErrorCode::invalid_input, "a table cannot be made: {}", sqlite_message(error));
   }
 }
 

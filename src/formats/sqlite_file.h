@@ -14,6 +14,9 @@
 
 namespace attune {
 
+/// What SQLite says of an error, without SOCI's names of functions: `UNIQUE constraint failed: kern_db.kernel_name`.
+std::string sqlite_message(const soci::soci_error& error);
+
 /// Whether a file starts like a SQLite database. False for a file that cannot be read.
 bool is_sqlite_file(const std::filesystem::path& path);
 /// The names of its tables, sorted; none for other files, and while another process locks the file.
@@ -68,7 +71,7 @@ class NewDatabase {
       action();
       session_ << "COMMIT";
     } catch (const soci::soci_error& error) {
-      fail(ErrorCode::invalid_input, "{} cannot be written: {}", what, error.get_error_message());
+      fail(ErrorCode::invalid_input, "{} cannot be written: {}", what, sqlite_message(error));
     }
   }
   std::string bytes();

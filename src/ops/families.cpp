@@ -147,6 +147,13 @@ const FamilySpec* family_option(std::string_view op) {
   fail(ErrorCode::invalid_input, "unknown family, see `attune list ops`: '{}'", op);
 }
 
+const FamilySpec& family_of_foreign_file(std::string_view op, std::string_view option, std::string_view file) {
+  const FamilySpec& family = *find_family(op);
+  if (const FamilySpec* named = family_option(option); named != nullptr && named != &family)
+    fail(ErrorCode::invalid_input, "{} holds problems of {}, omit --op: '{}'", file, op, option);
+  return family;
+}
+
 bool gives_default(const FamilySpec& family, const Candidate& untuned) noexcept {
   const auto& libraries = family.baselines;
   return is_of_library(untuned) || untuned.solver == family.stock ||

@@ -133,6 +133,9 @@ std::span<const FamilySpec> families();
 const FamilySpec* find_family(std::string_view op);
 /// The family of an option such as `--op`; null when the text is empty. Throws invalid_input for an unknown one.
 const FamilySpec* family_option(std::string_view op);
+/// The family of a file of another program, whose problems are all of `op`. Throws invalid_input if the option names
+/// another family; `file`: what it is, such as `a find-db`.
+const FamilySpec& family_of_foreign_file(std::string_view op, std::string_view option, std::string_view file);
 /// The family where neither a file nor a flag names one: that of the first permanent number.
 const FamilySpec& default_family();
 /// Null if the family's key has no such attribute.

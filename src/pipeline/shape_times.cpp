@@ -30,9 +30,9 @@ std::set<size_t> foreign_lines(const std::string& file, const FamilySpec& family
 
 /// The problems of a file with lines of MIOpenDriver.
 ShapeList driver_shapes(const std::string& file, const ShapeOptions& options) {
-  ShapeList list{.family = find_family("conv"), .shapes = {}, .notices = {}};
-  if (const FamilySpec* named = family_option(options.op); named != nullptr && named != list.family)
-    fail(ErrorCode::invalid_input, "lines of MIOpenDriver are problems of conv, omit --op: '{}'", options.op);
+  ShapeList list{.family = &family_of_foreign_file("conv", options.op, "a file of MIOpenDriver lines"),
+                 .shapes = {},
+                 .notices = {}};
   DriverFile lines = read_driver_lines(file);
   list.notices = std::move(lines.notices);
   for (DriverProblem& one : lines.problems) list.shapes.push_back({std::move(one.problem), one.line});

@@ -122,6 +122,52 @@ class MiopenFiles(story.Story):
         self.refused_without_output("a.db", "-o", "c.db.txt", says="row 17 of perf_db names the config 99")
         self.attune("convert", "a.db", "-o", "c.db")
 
+    def test_a_config_that_miopen_cannot_read(self):
+        self.put("a.db.txt", PERF)
+        self.attune("convert", "a.db.txt", "-o", "a.db")
+        for change, says in [("direction = 'Q'", "direction must be F, B or W, got 'Q'"), ("in_channels = -1", "in_channels must not be negative"),
+                             ("layout = 'NCHWxFP32'", "layout must be letters and digits"), ("data_type = ''", "data_type must be letters")]:
+            with contextlib.closing(sqlite3.connect(self.work / "a.db")) as database:
+                database.execute(f"UPDATE config SET {change} WHERE id = 1")
+                database.commit()
+            self.assertIn(says, self.attune("check", "a.db", status=1).stdout)
+            self.refused_without_output("a.db", "-o", "b.db.txt", says=("config 1", says))
+            self.attune("convert", "a.db.txt", "-o", "a.db")
+
+    def test_flags_that_a_conversion_would_ignore_are_refused(self):
+        self.put("a.db.txt", PERF)
+        self.put("a.fdb.txt", V2)
+        self.put("twice.fdb.txt", f"{FORWARD}=S:1,0,A\n{FORWARD}=S:2,0,A\n")
+        self.put("empty.fdb.txt", "")
+        for arguments, says in [(("a.db.txt", "-o", "b.db", "--best", "2"), "--best has no meaning for a perf-db"),
+                                (("a.db.txt", "-o", "b.db", "--keep-unusable"), "--keep-unusable has no meaning"),
+                                (("a.fdb.txt", "-o", "b.csv", "--sort"), "--sort has no meaning for a list of shapes"),
+                                (("twice.fdb.txt", "-o", "b.fdb.txt", "--best", "1"), "twice.fdb.txt:2: the key of line 1 again"),
+                                (("empty.fdb.txt", "-o", "b.fdb.txt"), "empty.fdb.txt")]:
+            self.refused_without_output(*arguments, says=says)
+        self.refused("check", "a.fdb.txt", "--op", "gemm_a16w16", says="omit --op")
+        self.refused("check", "a.fdb.txt", "--op", "nonsense", says="unknown family")
+        self.refused("tune", "-i", "a.fdb.txt", "-o", "t.csv", "--max-m", "4", *FAKE, says="--max-m counts rows")
+        self.refused("shapes", "-i", "a.fdb.txt", "--tp", "4", says="--tp requires --model_dir")
+
+    def test_files_are_merged_and_the_first_wins(self):
+        self.put("a.fdb.txt", f"{FORWARD}=Slow:2.50,0,A1\n")
+        self.put("b.fdb.txt", f"{BACKWARD}=Only:1e-05,0,A3\n{FORWARD}=Slow:9,0,A1;Fast:0.5000,72,A2\n")
+        result = self.attune("tables", "merge", "a.fdb.txt", "b.fdb.txt", "-o", "c.fdb.txt", "--json").json
+        self.assertEqual(self.text("c.fdb.txt"), f"{FORWARD}=Fast:0.5000,72,A2;Slow:2.50,0,A1\n{BACKWARD}=Only:1e-05,0,A3\n")
+        self.assertEqual([(one["num_values"], one["num_taken"]) for one in result["files"]], [(1, 1), (3, 2)])
+        self.put("a.db.txt", PERF)
+        self.put("b.db.txt", PERF.replace("1,16,1", "2,32,2").replace("Gtc", "Other"))
+        self.attune("tables", "merge", "a.db.txt", "b.db.txt", "-o", "c.db")
+        self.attune("convert", "c.db", "-o", "c.db.txt")
+        self.assertEqual(self.text("c.db.txt"), PERF.replace("152[2]", "152[2];Other:bwd,nhwc,152[2]"))
+        before = sorted(self.work.iterdir())
+        for arguments, says in [(("a.fdb.txt", "a.db.txt", "-o", "d.db"), "merge files of one kind"),
+                                (("a.fdb.txt", "b.fdb.txt", "-o", "b.fdb.txt"), "b.fdb.txt"),
+                                (("a.fdb.txt", "b.fdb.txt", "-o", "d.csv"), ".fdb.txt")]:
+            self.refused("tables", "merge", *arguments, says=says)
+        self.assertEqual(sorted(self.work.iterdir()), before)
+
     def test_databases_of_other_programs(self):
         with contextlib.closing(sqlite3.connect(self.work / "mail.db")) as database:
             database.execute("CREATE TABLE mail (body)")
@@ -159,7 +205,7 @@ class MiopenFiles(story.Story):
             bomb = bz2.compress(bytes(200_000_000), 9)
             for column, value, says in [("kernel_hash", "0" * 32, "MD5"), ("uncompressed_size", 17, "expands to more than the 17 bytes"),
                                         ("kernel_blob", bomb, "expands to more than the 10244 bytes"),
-                                        ("kernel_blob", b"BZh9", "cut")]:
+                                        ("kernel_blob", b"BZh9", "cut"), ("kernel_blob", b"", "the kernel is empty")]:
                 one.execute(f"UPDATE kern_db SET {column} = ?", (value,))
                 one.commit()
                 self.refused_without_output("a.kdb", "-o", "c.kdb", says=("a.kdb: kernel 4 'it's.o'", says))

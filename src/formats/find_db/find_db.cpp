@@ -209,11 +209,16 @@ void FindDb::make_v2() noexcept {
   }
 }
 
-void FindDb::sort(size_t best) {
-  std::ranges::stable_sort(records_, {}, &FindDbRecord::key);
-  for (FindDbRecord& record : records_) {
+void FindDb::sort_entries() {
+  for (FindDbRecord& record : records_)
     std::ranges::stable_sort(record.entries, {},
                              [](const FindDbEntry& entry) { return std::tuple(time_of(entry), entry.solver); });
+}
+
+void FindDb::sort(size_t best) {
+  std::ranges::stable_sort(records_, {}, &FindDbRecord::key);
+  sort_entries();
+  for (FindDbRecord& record : records_) {
     if (best > 0 && record.entries.size() > best) record.entries.resize(best);
   }
 }

@@ -68,6 +68,8 @@ class FindDb {
   void make_v2() noexcept;
   /// Puts keys in byte order and the entries of each by (time, solver). `best`: how many entries a key keeps; 0: all.
   void sort(size_t best = 0);
+  /// Puts the entries of each key by (time, solver); keys keep their order.
+  void sort_entries();
   /// A copy that lives as long as this object: text for a new entry or key.
   std::string_view keep(std::string text) { return texts_.emplace_back(std::move(text)); }
 

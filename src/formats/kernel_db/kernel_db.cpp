@@ -83,6 +83,7 @@ std::string kernel_db_bytes(const KernelDb& db) {
 }
 
 std::string kernel_bytes(const KernelDbRow& row) {
+  if (row.blob.empty()) fail(ErrorCode::invalid_input, "the kernel is empty");
   if (row.uncompressed_size < 0 || row.uncompressed_size > kMaxKernelBytes)
     fail(ErrorCode::invalid_input, "a kernel has at most {} bytes, this one states {}", kMaxKernelBytes,
          row.uncompressed_size);
@@ -97,10 +98,11 @@ std::string kernel_bytes(const KernelDbRow& row) {
 
 KernelDbRow kernel_db_row(int64_t id, std::string name, std::string args, std::string_view bytes) {
   // Size 0 would say that the blob is not compressed.
+  if (bytes.empty()) fail(ErrorCode::invalid_input, "the kernel {} is empty", shown(name));
   return {.id = id,
           .name = std::move(name),
           .args = std::move(args),
-          .blob = bytes.empty() ? std::string() : bzip2(bytes),
+          .blob = bzip2(bytes),
           .hash = md5(bytes),
           .uncompressed_size = static_cast<int64_t>(bytes.size())};
 }

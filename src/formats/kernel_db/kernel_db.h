@@ -37,9 +37,9 @@ KernelDb read_kernel_db(const std::filesystem::path& path);
 /// kernels.
 std::string kernel_db_bytes(const KernelDb& db);
 
-/// The plain bytes. Throws invalid_input unless the blob has the stated size and hash.
+/// The plain bytes, at least one. Throws invalid_input unless the blob has the stated size and hash.
 std::string kernel_bytes(const KernelDbRow& row);
-/// A row of plain bytes, compressed with level 9.
+/// A row of plain bytes, compressed with level 9. Throws invalid_input if there is none.
 KernelDbRow kernel_db_row(int64_t id, std::string name, std::string args, std::string_view bytes);
 /// MD5 as 32 lower-case hexadecimal digits.
 std::string md5(std::string_view bytes);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <set>
 #include <tuple>
@@ -131,10 +132,8 @@ PerfDbConfig config_of_key(std::string_view key) {
   config.layout = parts[kPerfDbNumbers.size()];
   config.data_type = parts[kPerfDbNumbers.size() + 1];
   config.direction = parts[kPerfDbNumbers.size() + 2];
-  if (config.direction != "F" && config.direction != "B" && config.direction != "W")
-    fail(ErrorCode::invalid_input, "the key's direction must be F, B or W, got '{}'", shown(config.direction));
-  if (config.layout.empty() || config.data_type.empty())
-    fail(ErrorCode::invalid_input, "the key has an empty layout or type: '{}'", shown(key));
+  if (const std::string defect = defect_of(config); !defect.empty())
+    fail(ErrorCode::invalid_input, "the key's {}", defect);
   return config;
 }
 
@@ -181,6 +180,23 @@ size_t PerfDb::num_configs_without_rows() const {
   for (const PerfDbRow& row : rows) named.insert(row.config);
   return static_cast<size_t>(
       std::ranges::count_if(configs, [&](const PerfDbConfig& config) { return !named.contains(config.id); }));
+}
+
+std::string defect_of(const PerfDbConfig& config) {
+  for (size_t i = 0; i < kPerfDbNumbers.size(); ++i) {
+    if (config.numbers[i] < 0)
+      return fmt::format("{} must not be negative, got {}", kPerfDbNumbers[i], config.numbers[i]);
+  }
+  if (config.direction != "F" && config.direction != "B" && config.direction != "W")
+    return fmt::format("direction must be F, B or W, got '{}'", shown(config.direction));
+  for (size_t i = 0; i < 2; ++i) {
+    const std::string& text = i == 0 ? config.layout : config.data_type;
+    const bool is_word =
+        !text.empty() && std::ranges::all_of(text, [](unsigned char one) { return std::isalnum(one); });
+    if (!is_word || text.find('x') != std::string::npos)
+      return fmt::format("{} must be letters and digits without an x, got '{}'", kTexts[i], shown(text));
+  }
+  return {};
 }
 
 void sort_perf_db(PerfDb& db) {
@@ -293,7 +309,10 @@ std::string perf_db_text(const PerfDb& db) {
   for (const PerfDbConfig& config : db.configs) configs.emplace(config.id, &config);
   std::string text;
   for (const int64_t id : order) {
-    text += perf_db_key(*configs.at(id));
+    const PerfDbConfig& config = *configs.at(id);
+    if (const std::string defect = defect_of(config); !defect.empty())
+      fail(ErrorCode::invalid_input, "config {}: its {}", id, defect);
+    text += perf_db_key(config);
     char separator = '=';
     for (const PerfDbRow* row : by_config.at(id)) {
       text += separator;

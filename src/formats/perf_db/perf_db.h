@@ -47,6 +47,10 @@ struct PerfDb {
   size_t num_configs_without_rows() const;
 };
 
+/// What MIOpen cannot read of a config, after a word such as "its": `direction must be F, B or W, got 'Q'`. Empty:
+/// nothing.
+std::string defect_of(const PerfDbConfig& config);
+
 /// Numbers configs in the byte order of their keys, and rows by config and solver. Orphans come last.
 void sort_perf_db(PerfDb& db);
 
@@ -66,7 +70,7 @@ PerfDb parse_perf_db_text(std::string_view content, const std::string& name);
 /// The bytes of a SQLite file with the same `.dump` as the one that was read. Throws invalid_input for repeated rows.
 std::string perf_db_bytes(const PerfDb& db);
 /// The text form: a line for each config that has rows, in the order of their first rows. Throws invalid_input for an
-/// orphan, and a value that has one of the text's separators.
+/// orphan, a config with a defect, and a value that has one of the text's separators.
 std::string perf_db_text(const PerfDb& db);
 
 /// The config of a problem; its id is 0. Throws like miopen_conv_of().

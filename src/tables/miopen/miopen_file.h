@@ -17,6 +17,12 @@ MiopenFile miopen_file(const std::filesystem::path& path);
 MiopenFile miopen_file_or_named(const std::filesystem::path& path);
 std::string_view name(MiopenFile file) noexcept;  ///< `find-db`
 
+/// The form that the name of an output of this kind asks for. Throws invalid_input for another name, and for a file
+/// that exists and is of another kind.
+MiopenFile check_miopen_output(MiopenFile from, const std::filesystem::path& output);
+/// Writes under the output's lock and atomically. Throws io, timeout.
+void write_miopen_file(const std::filesystem::path& output, std::string_view bytes);
+
 struct ConvertOptions {
   bool sort = false;           ///< Keys in byte order; entries of a find-db by (time, solver).
   int64_t best = 0;            ///< Entries that a key of a find-db keeps; 0: all.

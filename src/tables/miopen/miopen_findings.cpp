@@ -57,6 +57,8 @@ MiopenFindings perf_db_findings(const std::filesystem::path& path, MiopenFile fi
   std::unordered_set<int64_t> used;
   for (const PerfDbRow& row : db.rows) used.insert(row.config);
   for (const PerfDbConfig& config : db.configs) {
+    if (const std::string defect = defect_of(config); !defect.empty())
+      found.findings.push_back({Kind::defect, config.id, perf_db_key(config), "its " + defect});
     if (!used.contains(config.id))
       found.findings.push_back({Kind::unused, config.id, perf_db_key(config), "no row names this config"});
   }
