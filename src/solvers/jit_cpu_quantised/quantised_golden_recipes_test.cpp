@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Checks the text of generated kernels by its recipe, as ../jit_cpu/golden_recipes_test.cpp does.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
