@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "attune/dtype.h"
 #include "base/error.h"
@@ -64,8 +65,9 @@ std::string checked_value(const AttributeSpec& key, const AttributeSetting& sett
 
 std::string flag_of(const AttributeSpec& attribute) {
   const std::string name = attribute.column.size() == 1 ? to_lower(attribute.column) : std::string(attribute.name);
-  const bool is_short = name.size() == 1 && kCommandLetters.find(name) == std::string_view::npos;
-  return (is_short ? "-" : "--") + name;
+  if (name.size() > 1) return "--" + name;
+  const bool is_taken = kCommandLetters.find(name) != std::string_view::npos;
+  return std::string("-") + (is_taken ? static_cast<char>(std::toupper(static_cast<unsigned char>(name[0]))) : name[0]);
 }
 
 bool is_size(std::string_view attribute) {

@@ -24,7 +24,7 @@ struct AttributeSetting {
 inline constexpr std::string_view kCommandLetters = "hiotv";
 
 /// The flag of an attribute: `-m` if its name or its column has one letter, else `--act`. A letter of kCommandLetters
-/// has the long form only: `--h`.
+/// is a capital: `-H`, as MIOpenDriver has it.
 std::string flag_of(const AttributeSpec& attribute);
 
 /// Whether an op has no problem without the attribute: the size of something.

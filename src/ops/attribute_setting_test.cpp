@@ -29,7 +29,7 @@ TEST(AttributeSettings, AFlagHasOneLetterWhereTheColumnHas) {
 }
 
 TEST(AttributeSettings, ALetterOfACommandsOwnFlagIsNoFlagOfAnAttribute) {
-  EXPECT_EQ(flag("conv", "h"), "--h");
+  EXPECT_EQ(flag("conv", "h"), "-H");
   EXPECT_EQ(flag("conv", "w"), "-w");
 }
 

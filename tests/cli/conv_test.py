@@ -70,10 +70,10 @@ class DriverLines(story.Story):
 
 
 class Attributes(story.Story):
-    def test_a_letter_of_the_programs_own_flag_is_long(self):
+    def test_a_letter_of_the_programs_own_flag_is_a_capital(self):
         sizes = "-n 2 -c 8 -w 8 -k 8 -y 3 -x 3 --pad_h 1 --pad_w 1".split()
-        self.refused("tune", "--op", "conv", *sizes, *HOST, says="all of -n, -c, --h, -w, -k, -y and -x")
-        self.assertIn("--h", self.attune("tune", "--help").stdout)
+        self.refused("tune", "--op", "conv", *sizes, *HOST, says="all of -n, -c, -H, -w, -k, -y and -x")
+        self.assertIn("-H INT", self.attune("tune", "--help").stdout)
 
 
 class TheProcessor(story.Story):

@@ -28,7 +28,7 @@ struct Spelling {
   const char* names;
 };
 constexpr Spelling kSpellings[] = {
-    {"dtype", ",--indtype,--dtype_a"}, {"outdtype", ",--dtype_c"}, {"bias", ",--bias_vector"}};
+    {"dtype", ",--indtype,--dtype_a"}, {"outdtype", ",--dtype_c"}, {"bias", ",--bias_vector"}, {"w", ",-W"}};
 
 /// An op's attribute of a flag that several ops may have.
 struct FlagUse {
