@@ -32,3 +32,6 @@ install(FILES ${CMAKE_BINARY_DIR}/attuneConfig.cmake ${CMAKE_BINARY_DIR}/attuneC
 file(RELATIVE_PATH ATTUNE_PREFIX_FROM_PC /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(cmake/attune.pc.in ${CMAKE_BINARY_DIR}/attune.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/attune.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+configure_file(cmake/AttunePrebuild.cmake.in ${CMAKE_BINARY_DIR}/AttunePrebuild.cmake @ONLY)
+install(SCRIPT ${CMAKE_BINARY_DIR}/AttunePrebuild.cmake)

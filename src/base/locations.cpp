@@ -128,10 +128,20 @@ Location captures_location() {
 }
 Location overlay_location() { return inside(home_location(), "overlay", "overlay"); }
 Location cache_location() { return location_of(kKernels); }
+Location merged_location() { return inside(cache_location(), "merged", "merged"); }
+Location installed_kernels_location() {
+  // From bin or lib; from lib/x86_64-linux-gnu, where the library's folder is beside or below `attune`.
+  const auto here = code_folder(), above = here.parent_path();
+  std::error_code ignored;
+  for (const auto& folder : {here / "attune/kernels", above / "attune/kernels"}) {
+    if (std::filesystem::is_directory(folder, ignored)) return {"prebuilt", folder, "installation"};
+  }
+  return {"prebuilt", above / "lib/attune/kernels", "installation"};
+}
 
 std::vector<Location> all_locations() {
-  return {config_location(),   home_location(),    journal_location(),
-          captures_location(), overlay_location(), cache_location()};
+  return {config_location(),  home_location(),  journal_location(), captures_location(),
+          overlay_location(), cache_location(), merged_location(),  installed_kernels_location()};
 }
 
 void check_home_location() { check(home_location()); }

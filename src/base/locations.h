@@ -30,7 +30,10 @@ std::filesystem::path existing_journal(const std::string& option);
 Location journal_location();   ///< journal.db in the state folder.
 Location captures_location();  ///< $ATTUNE_CAPTURE_DIR; else captures/ in the state folder.
 Location overlay_location();
-Location cache_location();  ///< Kernels: $ATTUNE_CACHE; else $XDG_CACHE_HOME/attune; else ~/.cache/attune.
+Location cache_location();   ///< Kernels: $ATTUNE_CACHE; else $XDG_CACHE_HOME/attune; else ~/.cache/attune.
+Location merged_location();  ///< Merged tables: merged/ in the folder of kernels.
+/// Kernels that `PREBUILD_KERNELS=1 cmake --install` compiled: lib/attune/kernels of the installation. Need not exist.
+Location installed_kernels_location();
 std::vector<Location> all_locations();
 /// Path of a location, or empty where there is no home folder: a library must not stop its application for that.
 std::filesystem::path path_if_any(Location (&location)());

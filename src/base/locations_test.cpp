@@ -53,6 +53,15 @@ TEST_F(Locations, XdgFoldersThatAreNotAbsoluteAreIgnored) {
   EXPECT_EQ(home_location().path, "/state/attune");
 }
 
+TEST_F(Locations, MergedTablesLieInTheFolderOfKernels) {
+  set("HOME", folder_);
+  set("ATTUNE_CACHE", "/cache");
+  EXPECT_EQ(merged_location().path, "/cache/merged");
+  EXPECT_EQ(merged_location().set_by, "ATTUNE_CACHE");
+  EXPECT_THAT(all_locations(), testing::Contains(testing::Field(&Location::name, "merged")));
+  EXPECT_THAT(all_locations(), testing::Contains(testing::Field(&Location::name, "prebuilt")));
+}
+
 TEST_F(Locations, AStateFolderThatIsAFileIsRefusedByItsVariable) {
   set("HOME", folder_);
   set("ATTUNE_HOME", folder_ / "file");

@@ -76,6 +76,8 @@ void TunePublisher::add(const Decision& decision, bool is_new) {
 void TunePublisher::flush() {
   choose_layouts();
   publish_pending();
+  // A table is sorted even if each of its rows stays.
+  if (options_.sort && !inputs_.table.empty() && std::filesystem::exists(inputs_.table)) publish_rows();
 }
 
 /// Chooses one layout for the rows of each weight group, because weights are packed once for every M. The journal keeps

@@ -68,6 +68,16 @@ TEST_F(Publisher, WritesABatchInInputOrder) {
   EXPECT_THAT(rows(), ElementsAre(Pair(3, 10), Pair(1, 10), Pair(2, 10)));
 }
 
+TEST_F(Publisher, SortsATableWhoseRowsAllStay) {
+  begin({two_, one_});
+  for (const Problem& problem : {one_, two_}) publisher_->finished(decided(problem, 10));
+  publisher_->flush();
+  options_.sort = true;
+  begin({two_, one_}, true);
+  publisher_->flush();
+  EXPECT_THAT(rows(), ElementsAre(Pair(1, 10), Pair(2, 10)));
+}
+
 TEST_F(Publisher, WritesWinnerAndDevice) {
   begin({one_});
   publisher_->finished(decided(one_, 10));

@@ -92,13 +92,6 @@ std::vector<std::string> surroundings(const DeviceInfo& device, const TuneOption
         fmt::format("compiled kernels are kept in a folder that is mounted noexec: this run times them, but "
                     "programs cannot load them, set ATTUNE_CACHE to another: '{}'",
                     cache.string()));
-  for (const char* variable : {"AITER_REBUILD", "PREBUILD_KERNELS"}) {
-    if (std::getenv(variable))
-      notices.push_back(
-          fmt::format("{} is set and has no effect: kernels are compiled when their source or compiler "
-                      "changes; attune kernels build compiles those of a table ahead",
-                      variable));
-  }
   return notices;
 }
 

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "base/line_output.h"
 #include "base/text.h"
 #include "cli/command.h"
@@ -24,7 +25,8 @@ using nlohmann::ordered_json;
 
 struct TablesOptions {
   std::vector<std::string> tables;  ///< For merge; empty: the run time's.
-  std::string op, output;
+  std::string op;
+  std::filesystem::path output;  ///< Of merge; empty: the family's merged table.
   DeviceChoice devices;
   bool json = false;
 };
@@ -131,7 +133,7 @@ void print_merge_json(const Merge& merge, const TablesOptions& options, const De
                      {"num_rows", counts[file].num_rows},
                      {"num_taken", counts[file].num_taken}});
   }
-  print_json({{"output", options.output},
+  print_json({{"output", options.output.string()},
               {"family", table.family().op},
               {"device", device.key()},
               {"num_of_device", num_taken_of_device(counts)},
@@ -144,7 +146,7 @@ void print_merge(const Merge& merge, const TablesOptions& options, const DeviceI
   const auto statuses = count_statuses(merge.rows());
   const auto counts = file_counts(table, merge.rows(), device);
   print_line(stdout, fmt::format("{} of {} in '{}', {} of them for {}", counted(statuses[0], "row"), table.family().op,
-                                 options.output, num_taken_of_device(counts), device.key()));
+                                 options.output.string(), num_taken_of_device(counts), device.key()));
   for (size_t file = 0; file < counts.size(); ++file) {
     print_line(stdout, fmt::format("  {:>8} of {:>8}  {}", counts[file].num_taken,
                                    counted(counts[file].num_rows, "row"), table.documents()[file].name()));
@@ -159,6 +161,7 @@ void print_merge(const Merge& merge, const TablesOptions& options, const DeviceI
 /// Merges find-dbs, perf-dbs or kernel-dbs.
 int merge_files_of_miopen(const TablesOptions& options) {
   static_cast<void>(family_of_foreign_file("conv", options.op, "a file of MIOpen"));
+  if (options.output.empty()) fail(ErrorCode::invalid_input, "name the merged file of MIOpen with -o");
   const std::vector<std::filesystem::path> inputs(options.tables.begin(), options.tables.end());
   const MiopenMerge merge = merge_miopen_files(inputs, options.output);
   if (options.json) {
@@ -179,11 +182,12 @@ int merge_files_of_miopen(const TablesOptions& options) {
   return 0;
 }
 
-int merge_tables(const TablesOptions& options) {
+int merge_tables(TablesOptions options) {
   if (!options.tables.empty() && miopen_file_or_named(options.tables.front()) != MiopenFile::none)
     return merge_files_of_miopen(options);
   const DeviceInfo device = find_device(options.devices);
   const Merge merge = read_merge(options.tables, options.op, options.output);
+  if (options.output.empty()) options.output = merged_table(merge.table().family());
   print_notes(merge.notices());
   write_merge(merge, options.output);
   if (options.json)
@@ -206,8 +210,9 @@ void add_tables_flags(CLI::App& command, Action& chosen) {
       "merge", "Merge several tables into one: for each key the row that the run time would use");
   merge->add_option("tables", options->tables,
                     "Tables by precedence, F:F2 for several, or files of MIOpen; default: the tables of the run time");
-  merge->add_option("-o,--output", options->output, "Table to write; must not be one of the tables that are read")
-      ->required();
+  merge->add_option("-o,--output", options->output,
+                    "Table to write, not one of those that are read; default: the family's table in the folder "
+                    "`merged` of `attune paths`");
   merge->add_option("--op", options->op, "Family, if no table is named or its name does not identify it");
   add_device_flags(*merge, options->devices, "Device whose rows are counted; default: the first GPU, else cpu:0");
   merge->add_flag("--json", options->json, "Machine-readable: where each row came from");

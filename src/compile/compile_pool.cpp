@@ -122,6 +122,7 @@ std::optional<CompileResult> CompilePool::State::known(const CompileTask& task, 
     if (error.code() != ErrorCode::unavailable) throw;
     reason = error.what();
   }
+  if (!reason.empty()) cache.settle(task.arch, recipe);
   auto binary = cache.find(task.arch, recipe, toolchain);
   if (binary && (binary->toolchain == toolchain || !reason.empty()))
     return remember({.recipe = recipe,

@@ -10,13 +10,16 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <mutex>
 #include <set>
 #include <tuple>
 
 #include "base/blocked_write_signals.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/locations.h"
 #include "base/sha256.h"
+#include "base/variable.h"
 #include "compile/cache_entry.h"
 #include "compile/cache_lease.h"
 
@@ -177,6 +180,36 @@ void remove_old_staging(const fs::path& root) {
   }
 }
 
+/// The kernels that this process has compiled, or may use as they are. Never destroyed: threads may still compile when
+/// the process ends.
+class SettledKernels {
+ public:
+  static SettledKernels& all() {
+    static auto* const one = new SettledKernels;
+    return *one;
+  }
+  void add(fs::path recipe) {
+    const std::lock_guard guard(lock_);
+    recipes_.insert(std::move(recipe));
+  }
+  bool contains(const fs::path& recipe) const {
+    const std::lock_guard guard(lock_);
+    return recipes_.contains(recipe);
+  }
+
+ private:
+  mutable std::mutex lock_;
+  std::set<fs::path> recipes_;
+};
+
+CacheReuse reuse_in_environment() {
+  for (const char* name : {"ATTUNE_REBUILD", "AITER_REBUILD"}) {
+    if (const char* value = variable_or_null(name))
+      return std::strcmp(value, "0") == 0 ? CacheReuse::all : CacheReuse::of_this_process;
+  }
+  return CacheReuse::all;
+}
+
 struct EvictionResult {
   uint64_t bytes_left = 0;
   bool is_stuck = false;  ///< Entries that could not be evicted exceed the limit.
@@ -203,13 +236,36 @@ EvictionResult evict(const fs::path& root, std::vector<StoredEntry> all, const f
 
 }  // namespace
 
-KernelCache::KernelCache(std::vector<fs::path> folders, uint64_t max_bytes, Lease lease)
-    : folders_(std::move(folders)), max_bytes_(max_bytes) {
+CacheReuse cache_reuse() {
+  static const CacheReuse reuse = reuse_in_environment();
+  return reuse;
+}
+
+std::vector<fs::path> cache_folders(fs::path own) {
+  std::vector<fs::path> folders = {std::move(own)};
+  const fs::path installed = installed_kernels_location().path;
+  std::error_code ignored;
+  if (fs::is_directory(installed, ignored) && !fs::equivalent(installed, folders.front(), ignored))
+    folders.push_back(installed);
+  return folders;
+}
+
+KernelCache::KernelCache(std::vector<fs::path> folders, uint64_t max_bytes, Lease lease, CacheReuse reuse)
+    : folders_(std::move(folders)), max_bytes_(max_bytes), reuse_(reuse) {
   ATTUNE_CHECK(!folders_.empty(), "a kernel cache has a folder to write to");
   if (lease == Lease::held) lease_ = std::make_unique<CacheLease>(folders_.front());
 }
 
 KernelCache::~KernelCache() = default;
+
+/// Whether the stored binary of a recipe is to be compiled again.
+bool KernelCache::ignores(std::string_view arch, std::string_view recipe) const {
+  return reuse_ == CacheReuse::of_this_process && !SettledKernels::all().contains(folders_.front() / arch / recipe);
+}
+
+void KernelCache::settle(std::string_view arch, std::string_view recipe) const {
+  if (reuse_ == CacheReuse::of_this_process) SettledKernels::all().add(folders_.front() / arch / recipe);
+}
 
 /// Leases an entry of the first folder if this object holds leases. The caller must check the entry under the returned
 /// lock.
@@ -222,6 +278,7 @@ std::unique_ptr<CacheLock> KernelCache::leased(const cache_entry::Place& place) 
 
 std::optional<Binary> KernelCache::find(std::string_view arch, std::string_view recipe,
                                         std::string_view preferred_toolchain) const {
+  if (ignores(arch, recipe)) return std::nullopt;
   const auto checked = [&](const fs::path& folder, std::string_view toolchain) {
     const bool writable = folder == folders_.front();
     const auto lock = writable ? leased({std::string(arch), std::string(recipe), std::string(toolchain)}) : nullptr;
@@ -260,6 +317,8 @@ Binary KernelCache::add(Binary binary) {
   binary.sha256 = sha256_of_file(staging.path() / cache_entry::kBinary);
   cache_entry::describe(staging.path(), binary);
   const fs::path recipe = root / binary.arch / binary.recipe, entry = recipe / binary.toolchain;
+  if (ignores(binary.arch, binary.recipe)) remove_entry(root, entry);
+  settle(binary.arch, binary.recipe);
   auto lock = leased({binary.arch, binary.recipe, binary.toolchain});
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     if (!make_folder(recipe.parent_path()) || !make_folder(recipe)) continue;

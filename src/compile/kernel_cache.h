@@ -15,6 +15,18 @@ namespace attune {
 class CacheLease;
 class CacheLock;
 
+/// Which stored kernels a cache gives.
+enum class CacheReuse : uint8_t {
+  all,
+  of_this_process  ///< Those that this process has compiled. The others are compiled again, each once.
+};
+/// What $ATTUNE_REBUILD, else $AITER_REBUILD, says: `of_this_process` unless it is unset or 0. The process reads the
+/// environment at the first call; no thread may change it meanwhile. Thread-safe.
+CacheReuse cache_reuse();
+
+/// The folders of a kernel cache: the one to write to, then the installed kernels, if there are any.
+std::vector<std::filesystem::path> cache_folders(std::filesystem::path own);
+
 /// Compiled kernels on disk, `<folder>/<arch>/<recipe>/<toolchain>` (docs/formats/kernel_cache.md). Safe for concurrent
 /// processes: a binary appears complete, by rename, or not at all. Folders are 0700 and files 0600; a folder or file
 /// that another user (except root) owns or could have written is not used. Only one thread may use an object at a time.
@@ -26,7 +38,8 @@ class KernelCache {
 
   /// The first folder is writable, and created when first needed; the others are read-only. When the first exceeds
   /// `max_bytes`, the least recently used binaries without a lease are evicted. Cheap: reads nothing.
-  KernelCache(std::vector<std::filesystem::path> folders, uint64_t max_bytes, Lease lease = Lease::none);
+  KernelCache(std::vector<std::filesystem::path> folders, uint64_t max_bytes, Lease lease = Lease::none,
+              CacheReuse reuse = CacheReuse::all);
   ~KernelCache();
 
   /// The binary of a recipe: of the preferred toolchain, else of any other (drifted, for the caller). Its sha256 is
@@ -34,8 +47,11 @@ class KernelCache {
   /// returned. Takes about 0.1 ms and the time to read the file.
   std::optional<Binary> find(std::string_view arch, std::string_view recipe,
                              std::string_view preferred_toolchain) const;
+  /// Has find() return the stored binary of a recipe that nothing can compile again here.
+  void settle(std::string_view arch, std::string_view recipe) const;
   /// Moves `binary.file` into the cache (from any file system) and returns its new path; fills in sha256. If another
-  /// process was faster, its binary stays. Throws io, also when others could write to a folder on the path.
+  /// process was faster, its binary stays; one that find() ignores is replaced. Throws io, also when others could write
+  /// to a folder on the path.
   Binary add(Binary binary);
   /// All binaries, ordered by arch, recipe, toolchain. Reads every entry's metadata, but no binary. A missing folder is
   /// empty. Throws io for a path that is not a folder, or that other users can write; invalid_input for one that this
@@ -46,11 +62,13 @@ class KernelCache {
   size_t clear();
 
  private:
+  bool ignores(std::string_view arch, std::string_view recipe) const;
   std::unique_ptr<CacheLock> leased(const cache_entry::Place& place) const;
   void keep_size(const std::filesystem::path& added);
 
   std::vector<std::filesystem::path> folders_;
   uint64_t max_bytes_;
+  CacheReuse reuse_;
   std::unique_ptr<CacheLease> lease_;     ///< Null without one.
   std::optional<uint64_t> stored_bytes_;  ///< Size at the last scan, plus additions of this object since.
   uint32_t num_added_ = 0;                ///< Additions since the last scan.

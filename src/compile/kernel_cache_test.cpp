@@ -82,6 +82,28 @@ TEST_F(KernelCacheTest, WhatIsNotThereIsNotFound) {
     EXPECT_EQ(cache_.find(kArch, wrong, "x"), std::nullopt);
 }
 
+TEST_F(KernelCacheTest, ARebuildIgnoresEachStoredKernelUntilThisProcessHasCompiledIt) {
+  cache_.add(compiled("again", "old"));
+  cache_.add(compiled("again", "other", "clang-14.0.6"));
+  KernelCache rebuilds({root_}, kLarge, KernelCache::Lease::none, CacheReuse::of_this_process);
+  EXPECT_EQ(rebuilds.find(kArch, "again", "gcc-12.2.0"), std::nullopt);
+  EXPECT_EQ(read_file(cache_.find(kArch, "again", "gcc-12.2.0")->file), "old") << "other programs go on using it";
+  const Binary added = rebuilds.add(compiled("again", "new"));
+  EXPECT_EQ(read_file(added.file), "new");
+  EXPECT_EQ(rebuilds.find(kArch, "again", "gcc-12.2.0"), added);
+  EXPECT_EQ(read_file(rebuilds.add(compiled("again", "third")).file), "new") << "once is enough";
+  // Another object of the process, as on another thread of it.
+  KernelCache second({root_}, kLarge, KernelCache::Lease::none, CacheReuse::of_this_process);
+  EXPECT_EQ(second.find(kArch, "again", "gcc-12.2.0"), added);
+}
+
+TEST_F(KernelCacheTest, ARebuildUsesAKernelThatNothingCanCompileHere) {
+  const Binary stored = cache_.add(compiled("alone", "x"));
+  KernelCache rebuilds({root_}, kLarge, KernelCache::Lease::none, CacheReuse::of_this_process);
+  rebuilds.settle(kArch, "alone");
+  EXPECT_EQ(rebuilds.find(kArch, "alone", "gcc-12.2.0"), stored);
+}
+
 TEST_F(KernelCacheTest, LooksAreCheapAndMakeNoFolder) {
   EXPECT_THAT(cache_.list(), IsEmpty());
   EXPECT_EQ(cache_.clear(), 0u);

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/locations.h"
 #include "base/text.h"
 #include "dispatch/table/table_sources.h"
 #include "formats/csv/family_of_file.h"
@@ -86,6 +87,8 @@ std::string cell_of_none(const Table& table, const TableRow& row, const std::str
 
 }  // namespace
 
+fs::path merged_table(const FamilySpec& family) { return merged_location().path / family.default_file; }
+
 std::string Merge::text() const {
   const auto columns = merged_columns(table_);
   std::vector<std::vector<std::optional<size_t>>> places;  // For each document and merged column.
@@ -136,11 +139,19 @@ Merge read_merge(std::span<const std::string> named, const std::string& op, cons
   if (count_statuses(merge.rows())[static_cast<size_t>(RowStatus::taken)] == 0)
     fail(ErrorCode::invalid_input, "no row of the tables has a usable time, there is nothing to merge: '{}'",
          shown(inputs.front().string(), 500));
-  check_merge_output(output, inputs, merge.table().family());
+  const FamilySpec& family = merge.table().family();
+  if (!output.empty()) {
+    check_merge_output(output, inputs, family);
+    return merge;
+  }
+  check_cache_location();
+  const fs::path standard = merged_table(family);
+  if (fs::exists(standard.parent_path())) check_merge_output(standard, inputs, family);
   return merge;
 }
 
 void write_merge(const Merge& merge, const fs::path& output) {
+  if (output.parent_path() == path_if_any(merged_location)) make_private_folder(output.parent_path());
   const FileLock lock(output, FileLock::Use::shared);
   remove_stale_temporaries(output);
   write_file_atomically(output, merge.text());

@@ -32,12 +32,17 @@ class Merge {
   std::vector<RowReport> rows_;
 };
 
-/// Reads the tables `named` (`F:F2` each), else those of the run time of the family `op`, for a merge into `output`.
-/// Unlike the run time, it refuses a wrong file: some of the rows must not pass for all. Throws invalid_input, also for
-/// an output that is one of the inputs or no table of the family, and when there is nothing to merge.
+/// The merged table of a family: its default file's name in merged_location().
+std::filesystem::path merged_table(const FamilySpec& family);
+
+/// Reads the tables `named` (`F:F2` each), else those of the run time of the family `op`, for a merge into `output`
+/// (empty: merged_table()). Unlike the run time, it refuses a wrong file: some of the rows must not pass for all.
+/// Throws invalid_input, also for an output that is one of the inputs or no table of the family, and when there is
+/// nothing to merge.
 Merge read_merge(std::span<const std::string> named, const std::string& op, const std::filesystem::path& output);
 
-/// Writes the merged table under the output's lock. Throws io and timeout.
+/// Writes the merged table under the output's lock, and makes its folder if that is merged_location(). Throws io and
+/// timeout.
 void write_merge(const Merge& merge, const std::filesystem::path& output);
 
 }  // namespace attune

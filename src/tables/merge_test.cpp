@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "process/temporary_folder.h"
+#include "testing/environment.h"
 #include "testing/table_values.h"
 
 namespace attune {
@@ -78,6 +79,18 @@ TEST_F(MergeFiles, AMergeMayReplaceAnotherTableOfTheFamily) {
   put("m.csv", test_text({test_row(9, "9")}));
   write_merge(read_merge(std::vector{a + ":" + b}, kOp, path("m.csv")), path("m.csv"));
   EXPECT_EQ(read_file(path("m.csv")), test_text({test_row(1, "2"), test_row(2, "3")}));
+}
+
+TEST_F(MergeFiles, WithoutAnOutputTheMergedTableOfTheFamilyIsWritten) {
+  const TestEnvironment cache("ATTUNE_CACHE", path("cache").string());
+  const auto input = put("a.csv", test_text({test_row(1, "2")}));
+  for (int time = 0; time < 2; ++time) {
+    const Merge merge = read_merge(std::vector{input}, kOp, "");
+    write_merge(merge, merged_table(merge.table().family()));
+    EXPECT_EQ(read_file(path("cache/merged/bf16_tuned_gemm.csv")), test_text({test_row(1, "2")}));
+  }
+  put("cache/merged/bf16_tuned_gemm.csv", "name\nmine\n");
+  EXPECT_THAT(refusal({input}, ""), HasSubstr("bf16_tuned_gemm.csv"));
 }
 
 TEST_F(MergeFiles, AWrongInputIsRefused) {

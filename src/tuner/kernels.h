@@ -45,7 +45,7 @@ class Kernels {
           const PoolOptions& options = {}, uint64_t cache_bytes = kProgramCacheBytes)
       : solvers_(solvers),
         device_(device),
-        cache_({folder}, cache_bytes, KernelCache::Lease::held),
+        cache_(cache_folders(folder), cache_bytes, KernelCache::Lease::held, cache_reuse()),
         pool_(cache_, options) {}
 
   /// Returns one BuildResult per request, in order. A kernel that several requests need is compiled once. Compilers use

@@ -163,6 +163,7 @@ class MiopenFiles(story.Story):
         self.assertEqual(self.text("c.db.txt"), PERF.replace("152[2]", "152[2];Other:bwd,nhwc,152[2]"))
         before = sorted(self.work.iterdir())
         for arguments, says in [(("a.fdb.txt", "a.db.txt", "-o", "d.db"), "merge files of one kind"),
+                                (("a.fdb.txt", "b.fdb.txt"), "with -o"),
                                 (("a.fdb.txt", "b.fdb.txt", "-o", "b.fdb.txt"), "b.fdb.txt"),
                                 (("a.fdb.txt", "b.fdb.txt", "-o", "d.csv"), ".fdb.txt")]:
             self.refused("tables", "merge", *arguments, says=says)

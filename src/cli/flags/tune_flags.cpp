@@ -58,7 +58,13 @@ void add_output_flags(CLI::App& command, TuneOptions& options) {
       "ATTUNE_CONFIG_DIR, else configs, else the working folder");
   command.add_option("--keep", options.keep_dir,
                      "Folder in which to keep the sources and binaries of kernels and the times of all candidates");
-  command.add_flag("--sort", options.sort, "Sort the table by the key columns, N before M");
+  command
+      .add_option_function<std::string>(
+          "--sort", [&options](const std::string& text) { options.sort = is_true(text); },
+          "Sort the table by the key columns, N before M; --sort False does not, which is the default")
+      ->expected(0, 1)
+      ->default_str("True")
+      ->check(truth_error);
   command.add_flag("--update_improved", options.update_improved,
                    "Replace a row only if its time improves by --min_improvement_pct");
   command

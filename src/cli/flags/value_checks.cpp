@@ -57,6 +57,12 @@ std::string natural_number_error(const std::string& text) { return natural_error
 std::string positive_count_error(const std::string& text) { return positive_error(text, kMaxCount); }
 std::string natural_count_error(const std::string& text) { return natural_error(text, kMaxCount); }
 
+bool is_true(const std::string& text) { return text == "1" || to_lower(text) == "true"; }
+std::string truth_error(const std::string& text) {
+  if (is_true(text) || text == "0" || to_lower(text) == "false") return "";
+  return fmt::format("expected True or False, got '{}'", shown(text));
+}
+
 std::string amount_error(const std::string& text) {
   const auto value = parse_double(text);
   return value && std::isfinite(*value) && *value >= 0

@@ -16,6 +16,9 @@ std::string positive_count_error(const std::string& text);  ///< The same for nu
 std::string natural_count_error(const std::string& text);
 /// Any number, 0 or more; CLI11's ranges accept NaN, and print 300 digits for others.
 std::string amount_error(const std::string& text);
+/// Why a text is neither True nor False, in any case, nor 1 or 0; whether it is True or 1.
+std::string truth_error(const std::string& text);
+bool is_true(const std::string& text);
 /// Why a text names no devices, which commas separate.
 std::string device_names_error(const std::string& text);
 

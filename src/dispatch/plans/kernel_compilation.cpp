@@ -32,7 +32,8 @@ void KernelCompilations::submit(const CompileTask& task, const std::string& reci
     if (cache_.folder.empty())
       fail(ErrorCode::unavailable, "there is no folder for compiled kernels, set ATTUNE_CACHE");
     if (!pool_) {
-      kernels_ = std::make_unique<KernelCache>(std::vector{cache_.folder}, cache_.max_bytes);
+      kernels_ = std::make_unique<KernelCache>(cache_folders(cache_.folder), cache_.max_bytes, KernelCache::Lease::none,
+                                               cache_reuse());
       pool_ = std::make_unique<CompilePool>(*kernels_, PoolOptions{.helper = helper_});
     }
     pool_->submit(task);

@@ -87,7 +87,10 @@ class SerialPlan final : public Plan {
 PlanMaker::PlanMaker(std::unique_ptr<Device> device, const Registry& solvers, std::filesystem::path cache,
                      bool asks_compilers)
     : device_(std::move(device)), solvers_(solvers), asks_compilers_(asks_compilers) {
-  if (!cache.empty()) cache_.emplace(std::vector{std::move(cache)}, std::numeric_limits<uint64_t>::max());
+  // Where nothing is compiled, stored kernels serve in any case.
+  if (!cache.empty())
+    cache_.emplace(cache_folders(std::move(cache)), std::numeric_limits<uint64_t>::max(), KernelCache::Lease::none,
+                   asks_compilers ? cache_reuse() : CacheReuse::all);
 }
 
 std::unique_ptr<CaptureExemption> PlanMaker::exempt() const {

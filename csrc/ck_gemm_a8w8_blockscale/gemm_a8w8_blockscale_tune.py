@@ -1,0 +1,1 @@
+../ck_gemm_a4w4_blockscale/gemm_a4w4_blockscale_tune.py
