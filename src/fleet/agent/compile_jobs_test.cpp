@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "process/temporary_folder.h"
-#include "testing/fake_job_queue.h"
+#include "testing/fleet/fake_job_queue.h"
 
 namespace attune {
 namespace {

@@ -2,7 +2,6 @@
 #include "fleet/agent/fleet_run.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
@@ -13,13 +12,13 @@
 #include "base/file.h"
 #include "base/line_output.h"
 #include "base/locations.h"
-#include "base/machine.h"
 #include "base/text.h"
 #include "campaign/devices/open_devices.h"
 #include "campaign/interrupt.h"
 #include "campaign/journal_run.h"
 #include "campaign/tune_method.h"
 #include "device/device_kind.h"
+#include "fleet/agent/agent_name.h"
 #include "fleet/agent/compile_jobs.h"
 #include "fleet/agent/fleet_display.h"
 #include "fleet/agent/fleet_environment.h"
@@ -41,7 +40,7 @@ constexpr int kOtherEnvironment = 4;
 bool compiles(FleetStep step) { return step == FleetStep::perf_compile || step == FleetStep::find_compile; }
 
 ClaimFilter filter_of(const FleetRunOptions& options, bool is_compile) {
-  ClaimFilter filter{.session = options.session, .steps = {}, .agent = fmt::format("{}:{}", host_name(), ::getpid())};
+  ClaimFilter filter{.session = options.session, .steps = {}, .agent = agent_name()};
   for (const FleetStep step : options.steps) {
     if (compiles(step) == is_compile) filter.steps.push_back(step);
   }
@@ -96,6 +95,7 @@ class AgentRun {
 
   int run() {
     const double began_s = steady_clock().now_s();
+    queue_.end_leases(options_.session, is_ended_agent);
     display_.set_total(num_waiting());
     const ClaimFilter compile = filter_of(options_, true), measure = filter_of(options_, false);
     if (!compile.steps.empty() && !compile_jobs(compile)) return end(began_s);
@@ -180,6 +180,7 @@ class AgentRun {
                     .device = device(),
                     .kernels_of = [this](const Problem& problem,
                                          const std::vector<ShortListRow>& rows) { return kernels_of(problem, rows); },
+                    .has_ended = is_ended_agent,
                     .on_job = [this](const EndedJob& job) { on_job(job); },
                     .say = [this](const std::string& line) { display_.say(line); }});
     work_ = &work;

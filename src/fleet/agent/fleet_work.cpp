@@ -38,6 +38,9 @@ bool FleetWork::look(double now_s) {
   if (now_s < next_look_s_) return false;
   for (ClaimedJob& job : queue_.claim(options_.filter, 1)) claimed_.push_back(std::move(job));
   queued_ = queue_.counts(options_.filter);
+  if (claimed_.empty() && num_of_others() > 0 && options_.has_ended &&
+      queue_.end_leases(options_.filter.session, options_.has_ended) > 0)
+    return look(now_s);
   if (!claimed_.empty()) {
     waits_since_s_.reset();
     said_waiting_ = false;

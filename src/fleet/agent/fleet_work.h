@@ -39,6 +39,8 @@ struct FleetWorkOptions {
   DeviceInfo device;   ///< For the costs of problems.
   /// The compiled kernels of finalists; empty: none are stored.
   std::function<std::vector<FleetKernel>(const Problem&, const std::vector<ShortListRow>&)> kernels_of;
+  /// Whether another agent is known to have ended, so that its leases need not expire; empty: that is not known.
+  std::function<bool(const std::string& agent)> has_ended;
   /// Receives each job whose result was stored. Called by one thread at a time; calls nothing of FleetWork.
   std::function<void(const EndedJob&)> on_job;
   std::function<void(const std::string&)> say;  ///< Receives sentences about waiting and lost leases.

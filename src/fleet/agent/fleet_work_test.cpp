@@ -8,7 +8,7 @@
 #include "measure/local_executor.h"
 #include "solver/registry.h"
 #include "store/journal.h"
-#include "testing/fake_job_queue.h"
+#include "testing/fleet/fake_job_queue.h"
 #include "testing/tuner_doubles.h"
 #include "tuner/tuner.h"
 
@@ -46,6 +46,7 @@ class FleetWorkTest : public testing::Test {
     return {.filter = {.session = 1, .steps = {FleetStep::perf_eval, FleetStep::find_eval}, .agent = "test"},
             .device = device_.info(),
             .kernels_of = {},
+            .has_ended = [](const std::string& agent) { return agent == "killed"; },
             .on_job = [this](const EndedJob& job) { ended_.push_back(job); },
             .say = [this](const std::string& line) { said_ += line + "\n"; }};
   }
@@ -235,6 +236,14 @@ TEST_F(FleetWorkTest, WaitsForJobsOfOtherAgentsAndSaysSoOnce) {
   });
   EXPECT_TRUE(queue_.at(2).outcome.decision);
   EXPECT_EQ(said_, "waiting for 1 job that another agent holds\n");
+}
+
+TEST_F(FleetWorkTest, JobsOfAnAgentThatWasKilledAreTakenAtOnce) {
+  queue_.add(FleetStep::perf_eval, kProblem, kSolver);
+  queue_.claim({.session = 1, .steps = {FleetStep::perf_eval}, .agent = "killed"}, 1);
+  run();
+  EXPECT_EQ(queue_.at(1).state, JobState::done);
+  EXPECT_EQ(said_, "");
 }
 
 TEST_F(FleetWorkTest, DoesNotWaitForJobsThatOnlyAnotherStepCanFree) {

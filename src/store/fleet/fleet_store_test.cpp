@@ -265,6 +265,23 @@ TEST_F(FleetStoreTest, AnExpiredLeaseIsGivenToAnotherAndItsLateResultIsDiscarded
   EXPECT_EQ(store->rate(session).num_discarded, 2u);
 }
 
+TEST_F(FleetStoreTest, JobsOfAnAgentThatHasEndedNeedNotWaitForTheirLeases) {
+  const auto store = open();
+  const auto session = begin(*store, 1);
+  store->load_jobs(load_of(session));
+  JobQueue& queue = store->queue();
+  const auto of_killed = queue.claim(filter(session, {FleetStep::perf_compile}, "killed"), 1);
+  const auto of_other = queue.claim(filter(session, {FleetStep::perf_compile}, "other"), 1);
+  ASSERT_EQ(of_killed.size() + of_other.size(), 2u);
+  EXPECT_EQ(queue.end_leases(session, [](const std::string& agent) { return agent == "killed"; }), 1u);
+  EXPECT_FALSE(queue.commit(of_killed[0], outcome_of(of_killed[0])));
+  EXPECT_TRUE(queue.commit(of_other[0], outcome_of(of_other[0])));
+  const auto again = queue.claim(filter(session, {FleetStep::perf_compile}), 1);
+  ASSERT_EQ(again.size(), 1u);
+  EXPECT_EQ(again[0].id, of_killed[0].id);
+  EXPECT_EQ(again[0].attempt, 1);
+}
+
 TEST_F(FleetStoreTest, ReleasedJobsAndThoseOfALostDeviceHaveNoAttempt) {
   const auto store = open();
   const auto session = begin(*store, 1);

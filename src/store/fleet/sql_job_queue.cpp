@@ -126,6 +126,23 @@ class SqlJobQueue final : public JobQueue {
     });
   }
 
+  size_t end_leases(int64_t session, const std::function<bool(const std::string&)>& has_ended) override {
+    const Lock lock(mutex_);
+    size_t num_ended = 0;
+    sql_.transaction([&] {
+      std::vector<std::pair<long long, long long>> ended;
+      sql_.each<long long, long long, std::string>(
+          "SELECT id, lease_token, agent FROM job WHERE session = :s AND state = 'leased'",
+          [&](long long id, long long token, const std::string& agent) {
+            if (has_ended(agent)) ended.emplace_back(id, token);
+          },
+          session);
+      queue_again(session, ended, "its agent has ended");
+      num_ended = ended.size();
+    });
+    return num_ended;
+  }
+
   JobCounts counts(const ClaimFilter& filter) override {
     const Lock lock(mutex_);
     JobCounts counts;
@@ -179,13 +196,19 @@ class SqlJobQueue final : public JobQueue {
         fmt::format("SELECT id, lease_token FROM job WHERE session = :s AND state = 'leased' AND lease_until < {}",
                     kNow),
         [&](long long id, long long token) { expired.emplace_back(id, token); }, session);
-    for (const auto& [id, token] : expired) {
+    queue_again(session, expired, "its agent did not renew the lease");
+  }
+
+  /// Ends leases, by job and token, without an attempt.
+  void queue_again(int64_t session, const std::vector<std::pair<long long, long long>>& leases,
+                   const std::string& why) {
+    for (const auto& [id, token] : leases) {
       sql_.run("UPDATE job SET state = 'queued', agent = '', lease_until = 0 WHERE id = :i", id);
-      sql_.run(fmt::format("UPDATE attempt SET ended = {}, class = 'node_lost', detail = 'its lease expired'"
+      sql_.run(fmt::format("UPDATE attempt SET ended = {}, class = 'node_lost', detail = :d"
                            " WHERE job = :j AND token = :t",
                            kNow),
-               id, token);
-      add_event(session, id, "", "lease_expired", "its agent did not renew the lease");
+               why, id, token);
+      add_event(session, id, "", "lease_expired", why);
     }
   }
 

@@ -19,6 +19,7 @@ class FakeJobQueue final : public JobQueue {
     JobState state = JobState::queued;
     int64_t required = -1;  ///< Id of the job that must have ended.
     JobOutcome outcome;
+    std::string agent;
   };
 
   int64_t add(FleetStep step, const std::string& problem, const std::string& solver, int64_t required = -1) {
@@ -28,7 +29,7 @@ class FakeJobQueue final : public JobQueue {
     job.step = step;
     job.configuration = job.problem = problem;
     job.solver = solver;
-    jobs.push_back({job, JobState::queued, required, {}});
+    jobs.push_back({job, JobState::queued, required, {}, ""});
     return job.id;
   }
   Job& at(int64_t id) { return jobs.at(static_cast<size_t>(id) - 1); }
@@ -43,6 +44,7 @@ class FakeJobQueue final : public JobQueue {
       if (one.state != JobState::queued || !is_of(filter, one.job.step) || is_blocked(one)) continue;
       one.state = JobState::leased;
       ++one.job.token;
+      one.agent = filter.agent;
       claimed.push_back(one.job);
     }
     return claimed;
@@ -70,6 +72,15 @@ class FakeJobQueue final : public JobQueue {
     for (const ClaimedJob& one : held) {
       if (is_held(one)) at(one.id).state = JobState::queued;
     }
+  }
+  size_t end_leases(int64_t, const std::function<bool(const std::string&)>& has_ended) override {
+    size_t num_ended = 0;
+    for (Job& one : jobs) {
+      if (one.state != JobState::leased || !has_ended(one.agent)) continue;
+      one.state = JobState::queued;
+      ++num_ended;
+    }
+    return num_ended;
   }
   JobCounts counts(const ClaimFilter& filter) override {
     JobCounts counts;
