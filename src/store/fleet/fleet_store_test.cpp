@@ -11,6 +11,7 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -514,6 +515,44 @@ TEST_F(FleetStoreTest, AReadOnlyFileIsRefused) {
   open();
   ::chmod(file().c_str(), 0400);
   EXPECT_THAT(refusal([&] { open(); }), HasSubstr("cannot be opened for writing"));
+}
+
+/// The first column of a row of Markdown, and the names in the second, without their quotes.
+std::pair<std::string, std::string> row_of(const std::string& line) {
+  std::string cells[2];
+  size_t at = 0;
+  for (std::string& cell : cells) {
+    const size_t begin = line.find('|', at) + 1;
+    at = line.find('|', begin);
+    if (begin == 0 || at == std::string::npos) return {};
+    for (const char one : line.substr(begin, at - begin)) {
+      if (one != '`' && one != ' ') cell += one;
+    }
+  }
+  return {cells[0], cells[1]};
+}
+
+TEST_F(FleetStoreTest, ThePageNamesEveryTableAndColumn) {
+  open();
+  std::map<std::string, std::string> tables;
+  {
+    soci::session database(soci::sqlite3, "db=\"" + file().string() + "\"");
+    const soci::rowset<soci::row> rows = database.prepare
+                                         << "SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c"
+                                            " WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%'"
+                                            " ORDER BY m.name, c.cid";
+    for (const soci::row& row : rows) {
+      std::string& columns = tables[row.get<std::string>(0)];
+      columns += (columns.empty() ? "" : ",") + row.get<std::string>(1);
+    }
+  }
+  std::map<std::string, std::string> documented;
+  std::ifstream page(std::string(ATTUNE_SOURCE_DIR) + "/docs/formats/fleet_store.md");
+  for (std::string line; std::getline(page, line);) {
+    const auto [table, columns] = row_of(line);
+    if (tables.contains(table)) documented[table] = columns;
+  }
+  EXPECT_EQ(documented, tables);
 }
 
 }  // namespace
