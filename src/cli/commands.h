@@ -10,6 +10,10 @@ namespace attune {
 /// Returns the commands of all `*_command.cpp`, by name. CMake generates it (registered_commands.cpp.in).
 std::vector<Command> registered_commands();
 
+/// Runs a command line without the program's name; returns the exit status. Throws what the command throws, and
+/// invalid_input for a wrong one. A command may call it for another.
+int run_command(std::vector<std::string> arguments);
+
 /// Adds every registered command, by group and then by name.
 void add_commands(CLI::App& app, Action& chosen);
 

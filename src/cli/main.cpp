@@ -3,7 +3,6 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
@@ -16,51 +15,13 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "attune/version.h"
 #include "base/error.h"
 #include "base/line_output.h"
 #include "campaign/interrupt.h"
 #include "cli/commands.h"
-#include "cli/flags/argument_error.h"
-#include "cli/flags/arguments.h"
-#include "cli/flags/device_flags.h"
-#include "cli/flags/help_formatter.h"
 #include "report/json_output.h"
 
 namespace {
-
-/// The commands, or where the help of the chosen one is: of `attune ci compare`, not of `attune ci`.
-std::string where_help_is(const CLI::App& app) {
-  std::string command;
-  for (auto chosen = app.get_subcommands(); !chosen.empty(); chosen = chosen.front()->get_subcommands())
-    command += " " + chosen.front()->get_name();
-  return command.empty() ? attune::names_of_commands(app) : fmt::format("see attune{} --help", command);
-}
-
-int run(int argc, char** argv) {
-  using namespace attune;
-  CLI::App app("Attune finds the fastest correct kernel for every operator shape on the hardware at hand.", "attune");
-  app.formatter(std::make_shared<HelpFormatter>());
-  app.set_version_flag("--version", std::string("attune ") + kVersion);
-  app.require_subcommand(0, 1);
-  app.set_help_all_flag("--help-all", "Help of every command");
-  app.footer("`attune paths` shows where tables, journal and kernels are kept. docs/cli.md describes every flag.");
-  Action chosen;
-  add_commands(app, chosen);
-  apply_common_rules(app);
-  check_thread_variable();
-  auto arguments = rewrite_arguments({argv + 1, argv + argc});
-  if (std::find(arguments.begin(), arguments.end(), "--help-all") == arguments.end()) hide_refused_flags(app);
-  std::reverse(arguments.begin(), arguments.end());  // CLI11 reads them from the back.
-  try {
-    app.parse(std::move(arguments));
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help or --version.
-    fail(ErrorCode::invalid_input, "{}; {}", argument_error(app, error), where_help_is(app));
-  }
-  if (!chosen) fail(ErrorCode::invalid_input, "no command was given; {}", names_of_commands(app));
-  return chosen();
-}
 
 /// Checks for write errors, which a full disk or a closed pipe may only show at the end.
 void check_standard_output() {
@@ -83,7 +44,7 @@ int guarded_run(int argc, char** argv) {
   using attune::ErrorCode;
   const bool json = std::any_of(argv, argv + argc, [](std::string_view one) { return one.starts_with("--json"); });
   try {
-    const int status = run(argc, argv);
+    const int status = attune::run_command({argv + 1, argv + argc});
     check_standard_output();
     return status;
   } catch (const attune::Error& error) {

@@ -108,6 +108,7 @@ struct Finalist {
   /// Its place in the space of its solver, as it was when it was measured. Nothing: it has none
   /// (solver/candidate_number.h), or the entry is of an older version.
   std::optional<uint64_t> number = std::nullopt;
+  uint64_t workspace_bytes = 0;  ///< 0 in an entry of an older version, too.
   bool operator==(const Finalist&) const = default;
 };
 

@@ -117,6 +117,7 @@ json json_of(const Finalist& finalist) {
   write(value, "us", finalist.comparison);
   write(value, finalist.metadata);
   if (finalist.number) value["number"] = *finalist.number;
+  if (finalist.workspace_bytes > 0) value["workspace_bytes"] = finalist.workspace_bytes;
   return value;
 }
 Finalist finalist_from(const json& value) {
@@ -126,7 +127,8 @@ Finalist finalist_from(const json& value) {
           binaries_from(value),
           value.value("confirmed", false),
           metadata_from(value),
-          value.contains("number") ? std::optional(uint64_from(value.at("number"))) : std::nullopt};
+          value.contains("number") ? std::optional(uint64_from(value.at("number"))) : std::nullopt,
+          value.contains("workspace_bytes") ? uint64_from(value.at("workspace_bytes")) : 0};
 }
 
 json to_json(const Started& started) {

@@ -16,18 +16,10 @@ namespace {
 
 namespace api = sqlite_api;
 
-constexpr int kBusyWaitMs = 60'000;
 /// How often the process is asked whether to go on waiting.
 constexpr int kAskEachMs = 100;
 
 std::atomic<JournalWait> journal_wait{nullptr};
-
-/// Called about once a millisecond; returns whether to go on waiting for a lock.
-bool may_wait(int waited_ms, const std::filesystem::path& file) {
-  if (waited_ms >= kBusyWaitMs) return false;
-  const JournalWait wait = journal_wait;
-  return wait == nullptr || waited_ms % kAskEachMs != 0 || wait(waited_ms / 1000.0, file);
-}
 
 std::string_view options_of(SqlAccess access) {
   if (access == SqlAccess::read_only) return " readonly=true";
@@ -38,21 +30,28 @@ std::string_view options_of(SqlAccess access) {
 
 void set_journal_wait(JournalWait wait) noexcept { journal_wait = wait; }
 
-SqlConnection::SqlConnection(const std::filesystem::path& file, SqlAccess access, const std::filesystem::path& named)
-    : file_(named), opened_(file) {
+bool SqlConnection::may_wait(int waited_ms) const {
+  if (waited_ms >= words_.max_wait_ms) return false;
+  const JournalWait wait = journal_wait;
+  return wait == nullptr || waited_ms % kAskEachMs != 0 || wait(waited_ms / 1000.0, file_);
+}
+
+SqlConnection::SqlConnection(const std::filesystem::path& file, SqlAccess access, const std::filesystem::path& named,
+                             const DatabaseWords& words)
+    : file_(named), opened_(file), words_(words) {
   const std::string path = file.string();
   if (path.find('"') != std::string::npos)
-    fail(ErrorCode::invalid_input, "the journal's path must not contain a quotation mark: '{}'", path);
+    fail(ErrorCode::invalid_input, "{}'s path must not contain a quotation mark: '{}'", words_.noun, path);
   guard([&] {
     session_.open(soci::sqlite3, fmt::format("db=\"{}\"{}", path, options_of(access)));
     // SQLite's own back-off starves one of several writers; polling each millisecond is fair.
     api::sqlite3_busy_handler(
         raw(),
-        [](void* journal, int count) {
+        [](void* connection, int count) {
           ::usleep(1000);
-          return may_wait(count, *static_cast<const std::filesystem::path*>(journal)) ? 1 : 0;
+          return static_cast<const SqlConnection*>(connection)->may_wait(count) ? 1 : 0;
         },
-        &file_);
+        this);
     api::sqlite3_extended_result_codes(raw(), 1);
     // Without shared memory: that needs locks.
     if (access == SqlAccess::read_own) session_ << "PRAGMA locking_mode = EXCLUSIVE";
@@ -73,9 +72,9 @@ std::string SqlConnection::text(const std::string& query) {
 
 void SqlConnection::fail_damaged() const {
   throw JournalDamage(ErrorCode::database,
-                      fmt::format("the journal is damaged or is not a journal: move it away or restore a copy "
-                                  "(without -wal and -shm beside it): '{}'",
-                                  file_.string()));
+                      fmt::format("{0} is damaged or is not {1}: move it away or restore a copy (without -wal and -shm "
+                                  "beside it): '{2}'",
+                                  words_.noun, words_.one, file_.string()));
 }
 
 int SqlConnection::code_of(const soci::soci_error& error) {
@@ -85,7 +84,7 @@ int SqlConnection::code_of(const soci::soci_error& error) {
 
 void SqlConnection::fail_unless_busy(const soci::soci_error& error, int waited_ms) {
   const bool may_repeat = session_.is_connected() && api::sqlite3_get_autocommit(raw()) != 0;
-  if (code_of(error) != SQLITE_BUSY || !may_wait(waited_ms, file_) || !may_repeat) fail_with(error);
+  if (code_of(error) != SQLITE_BUSY || !may_wait(waited_ms) || !may_repeat) fail_with(error);
 }
 
 std::string SqlConnection::why_inaccessible() const {
@@ -104,26 +103,25 @@ void SqlConnection::fail_with(const soci::soci_error& error) {
   const bool is_full = system_error == ENOSPC || system_error == EDQUOT;
   switch (is_full ? SQLITE_FULL : code_of(error)) {
     case SQLITE_FULL:
-      fail(ErrorCode::database, "no space left for the journal, free some or name another with --journal: '{}'",
-           file_.string());
+      fail(ErrorCode::database, "no space left for {}, free some or name another with {}: '{}'", words_.noun,
+           words_.setting, file_.string());
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
       fail_damaged();
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      fail(ErrorCode::database, "another process keeps the journal locked, end it or try again later: '{}'",
+      fail(ErrorCode::database, "another process keeps {} locked, end it or try again later: '{}'", words_.noun,
            file_.string());
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_CANTOPEN:
       throw JournalInaccessible(
           ErrorCode::database,
-          fmt::format("the journal cannot be opened ({}), check its mode and its folder's or name another with "
-                      "--journal: '{}'",
-                      why_inaccessible(), file_.string()));
+          fmt::format("{} cannot be opened ({}), check its mode and its folder's or name another with {}: '{}'",
+                      words_.noun, why_inaccessible(), words_.setting, file_.string()));
     default:
-      fail(ErrorCode::database, "the journal cannot be read or written ({}), name another with --journal: '{}'",
-           error.get_error_message(), file_.string());
+      fail(ErrorCode::database, "{} cannot be read or written ({}), name another with {}: '{}'", words_.noun,
+           error.get_error_message(), words_.setting, file_.string());
   }
 }
 

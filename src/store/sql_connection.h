@@ -19,6 +19,14 @@ namespace attune {
 /// read_own: reads a file that only this process has, without locks: those of its file system may not work.
 enum class SqlAccess { read_write, read_only, read_own };
 
+/// The words of messages about a database, and how long a connection waits for others.
+struct DatabaseWords {
+  const char* noun = "the journal";
+  const char* one = "a journal";
+  const char* setting = "--journal";  ///< What names another file.
+  int max_wait_ms = 60'000;
+};
+
 /// The database is damaged. Readers catch it to recover the other entries.
 class JournalDamage final : public Error {
  public:
@@ -31,12 +39,15 @@ class JournalInaccessible final : public Error {
   using Error::Error;
 };
 
-/// A connection to a SQLite file whose errors are sentences for users, Error{database}. It waits up to a minute for
-/// other processes, and as long as the process's JournalWait lets it. Not thread-safe.
+/// A connection to a SQLite file whose errors are sentences for users, Error{database}. It waits for other processes up
+/// to DatabaseWords::max_wait_ms, and as long as the process's JournalWait lets it. Not thread-safe.
 class SqlConnection {
  public:
-  /// `named`: the journal's name in messages.
-  SqlConnection(const std::filesystem::path& file, SqlAccess access, const std::filesystem::path& named);
+  /// `named`: the file's name in messages.
+  SqlConnection(const std::filesystem::path& file, SqlAccess access, const std::filesystem::path& named,
+                const DatabaseWords& words = {});
+  SqlConnection(const SqlConnection&) = delete;  // SQLite calls back with its address.
+  SqlConnection& operator=(const SqlConnection&) = delete;
 
   soci::session& session() { return session_; }
 
@@ -89,6 +100,8 @@ class SqlConnection {
   sqlite_api::sqlite3* raw() { return static_cast<soci::sqlite3_session_backend*>(session_.get_backend())->conn_; }
   /// SQLite's primary error code.
   int code_of(const soci::soci_error& error);
+  /// Whether to go on waiting for a lock; called about once a millisecond.
+  bool may_wait(int waited_ms) const;
   /// Why the file cannot be opened: the system's reason.
   std::string why_inaccessible() const;
   /// Returns if the action may be repeated.
@@ -96,6 +109,7 @@ class SqlConnection {
   [[noreturn]] void fail_with(const soci::soci_error& error);
 
   std::filesystem::path file_, opened_;  ///< In messages; the file itself.
+  DatabaseWords words_;
   soci::session session_;
   std::optional<soci::statement> begin_, commit_;  ///< The session must outlive them.
 };

@@ -60,7 +60,9 @@ struct JournalValues {
                         {},
                         {{"recipe", "gcc-12.2.0", "sha"}},
                         true,
-                        {{{"registers", "40"}, {"spills", "0"}}}}};
+                        {{{"registers", "40"}, {"spills", "0"}}},
+                        std::nullopt,
+                        4096}};
     value.tied = {candidate("a=1")};
     value.verdict = Verdict::tie;
     value.noisy = true;

@@ -70,7 +70,7 @@ CandidateSource::CandidateSource(const WorkItem& item, const DeviceInfo& device,
     versions_.insert(contender.versions.begin(), contender.versions.end());
     // Rows of one weight share a config, which must serve every M.
     if (options.protocol.require == Requirement::batch_invariant) contender.space = contender.invariant;
-    if (!item.candidates.empty()) contender.space = space_of(item.candidates, contender);
+    if (!item.candidates.empty() || item.defaults_only) contender.space = space_of(item.candidates, contender);
     SolverSearch search{.contender = std::move(contender), .options = options.strategy};
     search.options.seed = derive_seed(options.strategy.seed, problem.key() + search.contender.solver);
     const auto begin_with = [&](const Config& config) {

@@ -72,6 +72,33 @@ TEST_F(Composite, PartsAreTunedFirstAndTheirShortListsAreValues) {
   for (const std::string& choice : choices) EXPECT_FALSE(Candidate::parse_nested(choice).solver.empty());
 }
 
+TEST_F(Composite, WithoutASearchNoPartIsTuned) {
+  WorkItem whole = item(16);
+  const Problem half = op_of(whole.problem).normalise(whole.problem.with("m", "8"), {});
+  const auto num_entries = [&] {
+    size_t count = 0;
+    journal_->scan({.problem = half}, [&](const Entry&, const Stamp&) { ++count; });
+    return count;
+  };
+  whole.solvers = {"fake.gemm"};
+  EXPECT_TRUE(run({whole}).front().decision);
+  EXPECT_EQ(num_entries(), 0u) << "the composite does not take part";
+  whole.solvers.clear();
+  whole.defaults_only = true;
+  EXPECT_TRUE(run({whole}).front().decision);
+  EXPECT_EQ(composites(whole.problem).size(), 1u);
+  whole.defaults_only = false;
+  const std::string given = fmt::format("split_rows.gemm@1:lower={0};order=up;upper={0}",
+                                        Candidate::parse("fake.gemm@1:split_k=1;tile_m=16;tile_n=16").nested_name());
+  whole.candidates = {Candidate::parse(given)};
+  const TuneResult compared = run({whole}).front();
+  EXPECT_TRUE(compared.decision);
+  for (const auto& [candidate, outcome] : compared.failures)
+    ADD_FAILURE() << candidate.name() << ": " << outcome.detail;
+  EXPECT_TRUE(composites(whole.problem).contains(given)) << "its own parts are choices";
+  EXPECT_EQ(num_entries(), 0u);
+}
+
 TEST_F(Composite, APartOfTwoProblemsIsTunedOnce) {
   const auto results = run({item(16), item(16)});
   for (const TuneResult& result : results) EXPECT_TRUE(result.decision) << result.reason;

@@ -33,11 +33,22 @@ TunerOptions options_for(const WorkItem& item, const TunerOptions& run) {
   if (!item.solvers.empty()) procedure += fmt::format(" solvers={}", fmt::join(item.solvers, ","));
   for (const Candidate& candidate : item.candidates)
     procedure += fmt::format(" {}={}", item.untuned_may_win ? "with" : "only", candidate.name());
+  if (item.defaults_only) procedure += " defaults";
   return how;
 }
 
 /// At least one: 0 would be no limit.
 Milliseconds limit_of(double seconds) { return std::max(milliseconds_of(seconds), Milliseconds(1)); }
+
+/// Adds the candidates that a config names for the parts of its contender; `lists` by part.
+void add_parts(const Contender& contender, const Config& config, std::vector<std::vector<Candidate>>& lists) {
+  for (const Parameter& parameter : contender.space.parameters()) {
+    if (!parameter.part || !config.has(parameter.name)) continue;
+    std::vector<Candidate>& list = lists.at(static_cast<size_t>(*parameter.part));
+    const auto choice = Candidate::parse_nested(config.text(parameter.name));
+    if (std::find(list.begin(), list.end(), choice) == list.end()) list.push_back(choice);
+  }
+}
 
 bool is_among(const std::vector<Candidate>& all, const Candidate& candidate) {
   return std::find(all.begin(), all.end(), candidate) != all.end();
@@ -179,7 +190,8 @@ void ProblemRun::open() {
   }
   if (cut_) return finish(Ending::cut, cut_->reason);
   for (const Contender& contender : contenders_) {
-    if (contender.support.yes) parts_.insert(parts_.end(), contender.parts.begin(), contender.parts.end());
+    if (contender.support.yes && searches() && source_->versions_of(contender.solver) != nullptr)
+      parts_.insert(parts_.end(), contender.parts.begin(), contender.parts.end());
   }
   if (next_part() != nullptr) {
     // Closed while it waits: two problems that wait for one part must not keep it from being opened.
@@ -214,11 +226,21 @@ const Problem* ProblemRun::next_part() const {
 }
 
 /// Replaces the choices that spaces offer for their parts by the short lists of the tuned parts. If a part has no
-/// candidate, its contender does not support the problem, for the part's reason.
+/// candidate, its contender does not support the problem, for the part's reason. Without a search, the given
+/// candidates and the default config name the choices.
 void ProblemRun::apply_parts(std::vector<Contender>& contenders) const {
   for (Contender& contender : contenders) {
     if (!contender.support.yes) continue;
     std::vector<std::vector<Candidate>> lists;
+    if (!searches() && !contender.parts.empty()) {
+      lists.resize(contender.parts.size());
+      add_parts(contender, contender.untuned, lists);
+      for (const Candidate& given : item_.candidates) {
+        if (given.solver == contender.solver) add_parts(contender, given.config, lists);
+      }
+      contender.space = with_short_lists(contender.space, lists);
+      continue;
+    }
     for (const Problem& part : contender.parts) {
       const auto known = context_.parts.find(part.key());
       if (known == context_.parts.end()) break;

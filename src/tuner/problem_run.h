@@ -85,6 +85,8 @@ class ProblemRun {
 
   void open();
   void apply_parts(std::vector<Contender>& contenders) const;
+  /// Whether configs are searched, not only the default configs and given candidates compared.
+  bool searches() const noexcept { return item_.candidates.empty() && !item_.defaults_only; }
   CandidateHistory::Source history_source() const;
   bool is_of_present_binaries(const Decision& decision);
   /// Whether a winner must beat the candidate: the baseline, or a library's default config. The default config of a

@@ -85,6 +85,17 @@ TEST_F(WorkItemTest, GivenCandidatesAreTriedBesideTheUntunedConfigsAlone) {
   EXPECT_EQ(run().ending, Ending::decided) << "the Decision of a restricted search is another one's";
 }
 
+TEST_F(WorkItemTest, DefaultConfigsAreComparedWithoutASearch) {
+  item_.defaults_only = true;
+  const TuneResult result = run();
+  ASSERT_TRUE(result.decision) << result.reason;
+  EXPECT_FALSE(result.decision->incomplete);
+  EXPECT_THAT(tried(), SizeIs(1)) << "the fake device has one solver";
+  item_.defaults_only = false;
+  EXPECT_EQ(run().ending, Ending::decided) << "the Decision of a search is another one's";
+  EXPECT_GT(tried().size(), 1u);
+}
+
 TEST_F(WorkItemTest, OnlyNamedSolversTakePart) {
   item_.solvers = {"no.gemm"};
   const TuneResult none = run();

@@ -21,6 +21,8 @@ std::vector<std::string> rewrite_arguments(std::vector<std::string> arguments) {
        {"-dtype_b", "--dtype_b"},
        {"-dtype_c", "--dtype_c"},
        {"--o", "--tuning_results_file"}}};
+  // Their -k is a switch.
+  if (!arguments.empty() && (arguments.front() == "export" || arguments.front() == "tuna")) return arguments;
   for (size_t i = 0; i < arguments.size(); ++i) {
     for (const auto& [old_spelling, spelling] : kSpellings) {
       if (arguments[i] == old_spelling)

@@ -11,8 +11,9 @@ class App;
 
 namespace attune {
 
-/// Rewrites the single-dash spellings of the older tools for CLI11: `-o2 F` → `--profile_file F`, `-col_a` → `--col_a`.
-/// Throws invalid_input for a bare `-k`, which was the split-K switch in the older tools and is K in Attune.
+/// Rewrites the single-dash spellings of the older tools for CLI11: `-o2 F` → `--profile_file F`, `-col_a` → `--col_a`;
+/// `export` and `tuna` have none. Throws invalid_input for a bare `-k`, which was the split-K switch in the older tools
+/// and is K in Attune.
 std::vector<std::string> rewrite_arguments(std::vector<std::string> arguments);
 
 /// Adds `--json`.

@@ -23,11 +23,18 @@ std::string_view name(FleetStep step) noexcept;
 /// Takes the older spelling with `miopen_` in front as well.
 std::optional<FleetStep> parse_fleet_step(std::string_view text) noexcept;
 
-/// queued → leased → done | failed; leased → queued when the lease ends without a result. excluded: three counted
+/// queued → leased → done | failed | excluded; leased → queued when the lease ends without a result, or an attempt
+/// fails that may succeed later. failed: a wrong result, which a retry would only repeat. excluded: three counted
 /// attempts failed, or the solver does not apply.
 enum class JobState : uint8_t { queued, leased, done, failed, excluded };
 std::string_view name(JobState state) noexcept;
 std::optional<JobState> parse_job_state(std::string_view text) noexcept;
+
+/// Whether a failure is the job's, and not one of the machine it ran on.
+bool counts_as_attempt(Status failure) noexcept;
+/// Whether a later attempt may end differently.
+bool may_be_retried(Status failure) noexcept;
+inline constexpr int kMaxAttempts = 3;
 
 /// A job that an agent holds.
 struct ClaimedJob {
@@ -57,8 +64,8 @@ struct FleetKernel {
 
 /// What a job produced.
 struct JobOutcome {
-  Status status = Status::ok;  ///< Other than ok: the failure's class. A transient one does not count as an attempt.
-  std::string detail;          ///< One sentence about a failure.
+  Status status = Status::ok;            ///< Other than ok: the failure's class; see counts_as_attempt().
+  std::string detail;                    ///< One sentence about a failure.
   std::vector<ShortListRow> short_list;  ///< Of perf_eval: best first.
   std::optional<Decision> decision;      ///< Of perf_contest and find_eval.
   std::vector<ShortListRow> finalists;   ///< Of perf_contest and find_eval: the best candidate of each solver, timed in

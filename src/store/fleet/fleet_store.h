@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "store/fleet/job_queue.h"
@@ -16,13 +17,14 @@ namespace attune {
 struct FleetConfiguration {
   std::string id;       ///< The problem key's 128-bit hash as 32 hex digits.
   std::string op, key;  ///< Problem::key().
-  std::string line;     ///< Canonical line of Problem::parse().
+  std::string line;     ///< Canonical line of Problem::parse(): the key.
   std::string source;   ///< `benchmark`, `customer`, `issue#N`, or the file it came from.
   std::string added_at;
   std::vector<std::string> tags;
   bool is_recurrent = false;
 };
 
+/// A solver for one op.
 struct FleetSolver {
   std::string id, version, op;
   bool is_tunable = false;  ///< Has more configs than its default.
@@ -37,10 +39,14 @@ struct FleetEnvironment {
   std::vector<std::string> variables;  ///< `NAME=value` of variables that libraries read.
 };
 
+enum class SessionState : uint8_t { open, closed, aborted };
+std::string_view name(SessionState state) noexcept;
+
 struct FleetSession {
   int64_t id = 0;
   std::string reason, created_by, created_at, state;  ///< state: open, closed, aborted.
   FleetEnvironment environment;
+  std::vector<FleetSolver> solvers;  ///< Without titles.
 };
 
 /// What an export needs of one configuration of a tag.
@@ -62,32 +68,96 @@ struct JobLoad {
   std::vector<std::string> solvers;  ///< Empty: all of the session.
 };
 
+/// Jobs of a session in one state.
+struct JobGroup {
+  FleetStep step = FleetStep::perf_eval;
+  JobState state = JobState::queued;
+  std::string failure;  ///< Class of the last failure; empty: none.
+  size_t count = 0;
+};
+
+/// A job as people look at it.
+struct JobRow {
+  int64_t id = 0;
+  FleetStep step = FleetStep::perf_eval;
+  JobState state = JobState::queued;
+  std::string configuration, problem, solver, reason;
+  std::string failure, detail;  ///< Of the last failed attempt.
+  std::string agent;            ///< Who holds it.
+  int attempts = 0;             ///< Counted ones.
+  double lease_left_s = 0;      ///< Of a leased job; negative: expired.
+};
+
+/// Which jobs to visit.
+struct JobFilter {
+  int64_t session = 0;
+  std::string tag, failure;       ///< Empty: any.
+  std::optional<JobState> state;  ///< Nothing: any.
+};
+
+/// How fast a session proceeds.
+struct SessionRate {
+  size_t num_ended = 0;      ///< Attempts with an outcome in the last ten minutes.
+  double over_s = 0;         ///< Since the first of them began.
+  size_t num_lost = 0;       ///< Leases that expired, ever.
+  size_t num_discarded = 0;  ///< Late results, ever.
+};
+
 /// The fleet's database on one machine: SQLite through SOCI, mode 0600. The journal stays each machine's own log.
 /// Every function is one transaction and can be repeated. Throws Error{database}, or invalid_input with the command
 /// that must come first. Not thread-safe, except queue().
 class FleetStore {
  public:
   virtual ~FleetStore() = default;
-  /// Adds what is new and the tag; returns how many were new.
+  /// Adds what is new and the tags of each; returns how many were new. A configuration that is there keeps its source
+  /// and date.
   virtual size_t add_configurations(const std::vector<FleetConfiguration>& all) = 0;
+  /// In the order of their import. An empty tag: all.
   virtual void visit_configurations(const std::string& tag,
                                     const std::function<void(const FleetConfiguration&)>& visit) = 0;
+  /// Removes a tag from these configurations; from all if there are none. Returns from how many.
+  virtual size_t untag(const std::string& tag, const std::vector<std::string>& configurations) = 0;
+  /// Makes these the present solvers; others stay, for older sessions. Returns how many are new.
   virtual size_t set_solvers(const std::vector<FleetSolver>& all) = 0;
+  virtual std::vector<FleetSolver> solvers() = 0;  ///< The present ones.
+  /// Pins the environment and the present solvers. Returns the session of the same reason, environment and solvers if
+  /// there is one.
   virtual int64_t begin_session(const FleetEnvironment& environment, const std::string& reason) = 0;
   virtual FleetSession session(int64_t id) = 0;
+  virtual std::vector<FleetSession> sessions() = 0;
+  /// Closed: it takes no more jobs, and agents get none. Aborted: its open jobs are given up, too.
+  virtual void end_session(int64_t id, SessionState state) = 0;
   /// Stores whether each solver applies to a configuration; `reason` says why not.
   struct Applicability {
     std::string configuration, solver, reason;
     bool applies = false;
   };
   virtual void set_applicability(int64_t session, const std::vector<Applicability>& all) = 0;
+  virtual void visit_applicability(int64_t session, const std::function<void(const Applicability&)>& visit) = 0;
+  /// Returns how many jobs are new.
   virtual size_t load_jobs(const JobLoad& load) = 0;
+  virtual void visit_jobs(const JobFilter& filter, const std::function<void(const JobRow&)>& visit) = 0;
+  /// Queues the jobs that failed in a class again, with all their attempts, and the contests that they belong to.
+  /// Empty: any class. Returns how many failed jobs.
+  virtual size_t reset_jobs(int64_t session, const std::string& failure) = 0;
+  virtual std::vector<JobGroup> job_groups(int64_t session) = 0;
+  virtual SessionRate rate(int64_t session) = 0;
   virtual JobQueue& queue() = 0;
+  /// Visits the configurations of a tag in the order of their import. An empty tag: those with jobs in the session.
   virtual void visit_answers(int64_t session, const std::string& tag,
                              const std::function<void(const FleetAnswer&)>& visit) = 0;
 };
 
-/// `store`: `sqlite:FILE`; empty: the value of ATTUNE_STORE, else fleet.db in ATTUNE_HOME.
-std::unique_ptr<FleetStore> open_fleet_store(const std::string& store);
+/// Whether a store is made where there is none.
+enum class FleetStoreUse : uint8_t { create, existing };
+
+/// The file of a store. `store`: `sqlite:FILE`; empty: the value of ATTUNE_STORE, else fleet.db in ATTUNE_HOME. Throws
+/// invalid_input for another kind of database.
+std::filesystem::path fleet_store_file(const std::string& store);
+
+/// Throws invalid_input for a store of another program, of a newer schema, locked, unreadable or read-only, and with
+/// FleetStoreUse::existing for none. `max_wait_ms`: for a lock of another process.
+std::unique_ptr<FleetStore> open_fleet_store(const std::string& store, FleetStoreUse use = FleetStoreUse::create,
+                                             int max_wait_ms = 60'000);
 
 }  // namespace attune

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,9 @@ class JobQueue {
   virtual bool commit(const ClaimedJob& job, const JobOutcome& outcome) = 0;
   /// Gives jobs back without an attempt.
   virtual void release(const std::vector<ClaimedJob>& jobs) = 0;
+  /// Queues the jobs of agents again that are known to have ended, without waiting for their leases. `has_ended` gets
+  /// ClaimFilter::agent and calls nothing of the queue. Returns how many jobs.
+  virtual size_t end_leases(int64_t session, const std::function<bool(const std::string& agent)>& has_ended) = 0;
   virtual JobCounts counts(const ClaimFilter& filter) = 0;
   /// All short lists of a configuration in a session, for its contest.
   virtual std::vector<ShortListRow> short_lists(int64_t session, const std::string& configuration) = 0;

@@ -30,7 +30,8 @@ Decision make_decision(const DecisionFacts& facts) {
     const EntrantFacts& one = facts.entrants.at(finalist.slot);
     solvers_in_final.insert(one.candidate.solver);
     decision.finalists.push_back({one.candidate, finalist.comparison, one.verified.errors, one.binaries,
-                                  finalist.confirmed, one.metadata, number_of(one.candidate, facts.contenders)});
+                                  finalist.confirmed, one.metadata, number_of(one.candidate, facts.contenders),
+                                  one.workspace_bytes});
   }
   for (const Slot slot : contest.tied) decision.tied.push_back(facts.entrants.at(slot).candidate);
   const bool has_default = gives_default(op_of(facts.problem).family(), decision.baseline);

@@ -73,6 +73,11 @@ TEST_F(DecisionMaker, AttunesOwnKernelsAreNoDefaultWhateverIsFasterThanThem) {
   EXPECT_EQ(make().winner, entrants_.at(2).candidate) << "it gets the row all the same";
 }
 
+TEST_F(DecisionMaker, FinalistsStateTheirWorkspace) {
+  entrants_.at(1).workspace_bytes = 4096;
+  EXPECT_EQ(make().finalists.front().workspace_bytes, 4096u);
+}
+
 TEST_F(DecisionMaker, NumbersTheFinalistsByTheirSolversLists) {
   EXPECT_EQ(make().winner_number(), std::nullopt);
   contenders_ = {{.solver = "a.gemm",

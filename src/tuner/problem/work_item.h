@@ -24,6 +24,7 @@ struct WorkItem {
   std::vector<std::string> solvers;
   /// If not empty, only these and the default configs are tried.
   std::vector<Candidate> candidates;
+  bool defaults_only = false;   ///< True: only default configs are tried. `candidates` must be empty.
   bool untuned_may_win = true;  ///< False: only one of `candidates` may win.
 };
 

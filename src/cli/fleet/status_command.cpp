@@ -10,10 +10,17 @@
 #include "campaign/run_progress.h"
 #include "cli/command.h"
 #include "cli/flags/arguments.h"
+#include "cli/flags/value_checks.h"
+#include "cli/fleet/session_status.h"
 #include "report/json_output.h"
 
 namespace attune {
 namespace {
+
+struct StatusOptions {
+  int64_t session = 0;  ///< 0: the runs.
+  bool json = false;
+};
 
 int run_status(bool json) {
   check_access(home_location());
@@ -39,16 +46,22 @@ int run_status(bool json) {
 }
 
 void add_status_flags(CLI::App& command, Action& chosen) {
-  auto json = std::make_shared<bool>(false);
-  add_json_flag(command, *json);
-  command.callback([json, &chosen] { chosen = [json] { return run_status(*json); }; });
+  auto options = std::make_shared<StatusOptions>();
+  command.add_option("--session", options->session, "Instead: how far a tuning session is")
+      ->check(positive_number_error);
+  add_json_flag(command, options->json);
+  command.callback([options, &chosen] {
+    chosen = [options] {
+      return options->session > 0 ? run_session_status(options->session, options->json) : run_status(options->json);
+    };
+  });
 }
 
 }  // namespace
 
 Command status_command() {
-  return {CommandGroup::inspect, "status", "Show the active runs of `attune tune`: progress, speed and failures",
-          add_status_flags};
+  return {CommandGroup::inspect, "status",
+          "Show the active runs of `attune tune`, or a session: progress, speed and failures", add_status_flags};
 }
 
 }  // namespace attune

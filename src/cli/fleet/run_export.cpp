@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+#include "cli/fleet/run_export.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/line_output.h"
+#include "base/text.h"
+#include "report/json_output.h"
+
+namespace attune {
+namespace {
+
+void print_export_json(const SessionExport& made) {
+  nlohmann::ordered_json files = nlohmann::ordered_json::array(), lacking = nlohmann::ordered_json::array();
+  for (const ExportedFile& file : made.files)
+    files.push_back({{"file", file.path.string()}, {"content", file.content}});
+  for (const auto& [line, reason] : made.lacking) lacking.push_back({{"configuration", line}, {"reason", reason}});
+  print_json({{"files", files}, {"lacking", lacking}, {"notices", made.notices}});
+}
+
+}  // namespace
+
+int run_export(const ExportFlags& flags) {
+  const SessionExportOptions& options = flags.options;
+  if (!options.find_db && !options.perf_db && !options.kernel_db && !options.table)
+    fail(ErrorCode::invalid_input,
+         "say what to export: -f the find-db, -p the perf-db, -k the kernel-db, -c the table");
+  const auto store = open_fleet_store(flags.store, FleetStoreUse::existing);
+  const SessionExport made = export_session(*store, options);
+  const int status = made.lacking.empty() ? 0 : 1;
+  if (flags.json) {
+    print_export_json(made);
+    return status;
+  }
+  for (const ExportedFile& file : made.files)
+    print_line(stdout, fmt::format("{}: {}", file.path.string(), file.content));
+  print_notes(made.notices);
+  for (const auto& [line, reason] : made.lacking) print_line(stderr, fmt::format("lacks {}: {}", line, reason));
+  if (!made.lacking.empty())
+    print_line(stderr, fmt::format("attune: the files lack {}", counted(made.lacking.size(), "configuration")));
+  return status;
+}
+
+}  // namespace attune

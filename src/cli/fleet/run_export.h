@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <string>
+
+#include "fleet/exports/session_export.h"
+
+namespace attune {
+
+/// Options of `attune export`, which `attune tuna export_db` has, too.
+struct ExportFlags {
+  std::string store;  ///< As of open_fleet_store().
+  SessionExportOptions options;
+  bool json = false;
+};
+
+/// Writes the files and prints what they hold, and each configuration that they lack. Returns 1 if they lack one.
+int run_export(const ExportFlags& flags);
+
+}  // namespace attune

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "attune/problem.h"
+#include "base/clock.h"
+#include "core/device_info.h"
+#include "fleet/agent/fleet_work.h"
+#include "solver/contender.h"
+#include "solver/registry.h"
+#include "store/fleet/job_queue.h"
+#include "tuner/kernels.h"
+#include "tuner/tuner_options.h"
+
+namespace attune {
+
+struct CompileJobsOptions {
+  ClaimFilter filter;  ///< Compile steps.
+  TunerOptions how;    ///< Those of the search: its first questions are compiled.
+  /// Winners of similar problems, nearest first; empty: none are known.
+  std::function<std::vector<Candidate>(const Problem&)> neighbours;
+  std::function<void(const EndedJob&)> on_job;
+  /// Called several times a second with the number of kernels that are missing; true: end the run.
+  std::function<bool(size_t num_waiting)> stop;
+};
+
+/// Builds the kernels of compile jobs into the kernel cache, in batches that keep all compilers busy. Uses no device.
+/// A library's job is done at once. Not thread-safe.
+class CompileJobs {
+ public:
+  /// All arguments must outlive this.
+  CompileJobs(JobQueue& queue, const Registry& solvers, const DeviceInfo& device, Kernels& kernels,
+              CompileJobsOptions options, Clock& clock = steady_clock());
+  /// Runs until no job can be claimed. False if it was stopped; jobs that were not finished went back to the queue.
+  /// Throws like JobQueue and Kernels::build().
+  bool run();
+  const FleetCounts& counts() const noexcept { return counts_; }
+
+ private:
+  struct Prepared {
+    ClaimedJob job;
+    Problem problem;
+    std::vector<Contender> contenders;
+    std::vector<Candidate> candidates;
+    JobOutcome outcome;
+  };
+  void prepare(Prepared& one) const;
+  void build(std::vector<Prepared>& batch);
+  void renew(std::vector<Prepared>& batch);
+  void commit(Prepared& one, double seconds);
+
+  JobQueue& queue_;
+  const Registry& solvers_;
+  const DeviceInfo& device_;
+  Kernels& kernels_;
+  const CompileJobsOptions options_;
+  Clock& clock_;
+  double renewed_s_ = 0;
+  bool is_stopped_ = false;
+  FleetCounts counts_;
+};
+
+/// The candidates whose kernels a search of a contender begins with, at most `max_count`: its default config, the
+/// library's recommendations, neighbours' winners, and first questions. Of a composite solver only the default config,
+/// because its parts are not tuned yet.
+std::vector<Candidate> first_candidates(const Problem& problem, const DeviceInfo& device, const Contender& contender,
+                                        const TunerOptions& how, const std::vector<Candidate>& neighbours,
+                                        size_t max_count);
+
+}  // namespace attune

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+#include "fleet/agent/compile_jobs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "process/temporary_folder.h"
+#include "testing/fleet/fake_job_queue.h"
+
+namespace attune {
+namespace {
+
+constexpr const char* kGemm = "gemm_a16w16 m=1 n=1 k=1 dtype=fp32";
+constexpr const char* kStatic = "static.gemm";
+
+/// Each config needs a kernel of its own; `x=0`, the default config, only one that compiles if `default_is_good`.
+class StaticSolver final : public Solver, public StaticSpace {
+ public:
+  StaticSolver(int64_t num_configs, bool is_good) : num_configs_(num_configs), is_good_(is_good) {}
+  std::string_view id() const override { return kStatic; }
+  std::string_view version() const override { return "1"; }
+  std::string_view title() const override { return "for this test"; }
+  Support supports(const Problem& problem, const DeviceInfo&) const override {
+    return problem.integer("m") == 1 ? Support() : Support::no("computes one row");
+  }
+  const StaticSpace* static_space() const override { return this; }
+  SearchSpace space(const Problem&, const DeviceInfo&) const override {
+    std::vector<Value> values;
+    for (int64_t x = 0; x < num_configs_; ++x) values.emplace_back(x);
+    return SearchSpace::product({{.name = "x", .values = values}}, {});
+  }
+  Config untuned(const Problem&, const DeviceInfo&) const override { return Config::parse("x=0"); }
+  std::vector<CompileTask> compile_tasks(const Problem&, const Config& config, const DeviceInfo&) const override {
+    return {{"hostcc",
+             fmt::format("int f(void) {{ return {}; {}", config.integer("x"), is_good_ ? "}" : ""),
+             "x86-64-v2",
+             {},
+             {"f"}}};
+  }
+  std::unique_ptr<Backend> open(Device&) const override { return nullptr; }
+
+ private:
+  int64_t num_configs_;
+  bool is_good_;
+};
+
+/// A library: what it offers is known on the device alone.
+class LibrarySolver final : public Solver {
+ public:
+  std::string_view id() const override { return "library.gemm"; }
+  std::string_view version() const override { return "1"; }
+  std::string_view title() const override { return "for this test"; }
+  Support supports(const Problem&, const DeviceInfo&) const override { return {}; }
+  std::unique_ptr<Backend> open(Device&) const override { return nullptr; }
+};
+
+class CompileJobsTest : public testing::Test {
+ protected:
+  bool run(int64_t num_configs = 4, bool is_good = true) {
+    Registry solvers;
+    solvers.add(std::make_unique<StaticSolver>(num_configs, is_good));
+    solvers.add(std::make_unique<LibrarySolver>());
+    Kernels kernels(solvers, device_, folder_.path() / "cache");
+    CompileJobsOptions options;
+    options.filter = {.session = 1, .steps = {FleetStep::perf_compile, FleetStep::find_compile}, .agent = "test"};
+    options.on_job = [this](const EndedJob& job) { ended_.push_back(job); };
+    options.stop = [this](size_t) { return is_stopped_; };
+    CompileJobs jobs(queue_, solvers, device_, kernels, std::move(options));
+    const bool is_complete = jobs.run();
+    counts_ = jobs.counts();
+    return is_complete;
+  }
+  size_t num_kernels() const { return KernelCache({folder_.path() / "cache"}, kProgramCacheBytes).list().size(); }
+
+  DeviceInfo device_{.id = "fake:0", .kind = "fake", .gfx = "fake", .num_units = 1};
+  TemporaryFolder folder_{"compile-jobs-test"};
+  FakeJobQueue queue_;
+  bool is_stopped_ = false;
+  std::vector<EndedJob> ended_;
+  FleetCounts counts_;
+};
+
+TEST_F(CompileJobsTest, APerfStepCompilesWhatItsSearchBeginsWithAndNoMore) {
+  queue_.add(FleetStep::perf_compile, kGemm, kStatic);
+  EXPECT_TRUE(run(40));
+  EXPECT_EQ(queue_.at(1).state, JobState::done);
+  EXPECT_EQ(num_kernels(), 32u);
+  EXPECT_EQ(counts_.num_done, 1u);
+}
+
+TEST_F(CompileJobsTest, AFindStepCompilesTheDefaultConfigs) {
+  queue_.add(FleetStep::find_compile, kGemm, "");
+  EXPECT_TRUE(run(40));
+  EXPECT_EQ(num_kernels(), 1u);
+}
+
+TEST_F(CompileJobsTest, ALibraryHasNothingToCompile) {
+  queue_.add(FleetStep::perf_compile, kGemm, "library.gemm");
+  EXPECT_TRUE(run());
+  EXPECT_EQ(queue_.at(1).state, JobState::done);
+  EXPECT_EQ(num_kernels(), 0u);
+}
+
+TEST_F(CompileJobsTest, WhatDoesNotApplyOrIsNoProblemEndsUnsupported) {
+  queue_.add(FleetStep::perf_compile, "gemm_a16w16 m=2 n=1 k=1 dtype=fp32", kStatic);
+  queue_.add(FleetStep::perf_compile, "no problem", kStatic);
+  queue_.add(FleetStep::perf_compile, kGemm, "no.gemm");
+  queue_.add(FleetStep::perf_compile, kGemm, kStatic);
+  EXPECT_TRUE(run());
+  EXPECT_EQ(queue_.at(1).outcome.detail, "static.gemm computes one row");
+  for (const int64_t id : {1, 2, 3}) EXPECT_EQ(queue_.at(id).outcome.status, Status::unsupported) << id;
+  EXPECT_EQ(queue_.at(4).state, JobState::done);
+}
+
+TEST_F(CompileJobsTest, AJobWithoutAKernelThatCompilesFails) {
+  queue_.add(FleetStep::perf_compile, kGemm, kStatic);
+  EXPECT_TRUE(run(2, false));
+  EXPECT_EQ(queue_.at(1).outcome.status, Status::compile_failed);
+  EXPECT_FALSE(queue_.at(1).outcome.detail.empty());
+  EXPECT_EQ(counts_.num_failed, 1u);
+}
+
+TEST_F(CompileJobsTest, AStopGivesJobsBack) {
+  queue_.add(FleetStep::perf_compile, kGemm, kStatic);
+  is_stopped_ = true;
+  EXPECT_FALSE(run(32));
+  EXPECT_NE(queue_.at(1).state, JobState::leased);
+}
+
+}  // namespace
+}  // namespace attune

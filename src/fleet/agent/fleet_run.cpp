@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: MIT
+#include "fleet/agent/fleet_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/line_output.h"
+#include "base/locations.h"
+#include "base/text.h"
+#include "campaign/devices/open_devices.h"
+#include "campaign/interrupt.h"
+#include "campaign/journal_run.h"
+#include "campaign/tune_method.h"
+#include "device/device_kind.h"
+#include "fleet/agent/agent_name.h"
+#include "fleet/agent/compile_jobs.h"
+#include "fleet/agent/fleet_display.h"
+#include "fleet/agent/fleet_environment.h"
+#include "fleet/agent/fleet_work.h"
+#include "fleet/agent/session_match.h"
+#include "report/json_output.h"
+#include "report/time_report.h"
+#include "solver/static/static_contenders.h"
+#include "store/fleet/fleet_store.h"
+#include "tuner/history/neighbours.h"
+#include "tuner/tuner.h"
+
+namespace attune {
+namespace {
+
+constexpr size_t kNeighbourWinners = 3;
+constexpr int kOtherEnvironment = 4;
+
+bool compiles(FleetStep step) { return step == FleetStep::perf_compile || step == FleetStep::find_compile; }
+
+ClaimFilter filter_of(const FleetRunOptions& options, bool is_compile) {
+  ClaimFilter filter{.session = options.session, .steps = {}, .agent = agent_name()};
+  for (const FleetStep step : options.steps) {
+    if (compiles(step) == is_compile) filter.steps.push_back(step);
+  }
+  return filter;
+}
+
+std::vector<Environment> open_agent_environments(const TuneOptions& options) {
+  try {
+    return open_environments(options.devices, isolation_option(options.isolation), options.kernels,
+                             static_cast<uint32_t>(options.workers), is_interrupted);
+  } catch (const Error&) {
+    if (is_interrupted()) return {};
+    throw;
+  }
+}
+
+FleetCounts sum_of(const FleetCounts& one, const FleetCounts& other) {
+  return {one.num_done + other.num_done, one.num_unsupported + other.num_unsupported, one.num_failed + other.num_failed,
+          one.num_given_back + other.num_given_back, one.num_lost + other.num_lost};
+}
+
+/// `perf_compile,perf_eval`
+std::string text_of(const std::vector<FleetStep>& steps) {
+  std::vector<std::string> names;
+  for (const FleetStep step : steps) names.emplace_back(name(step));
+  return join(names, ",");
+}
+
+/// A run from the moment at which its session is known to be of this environment.
+class AgentRun {
+ public:
+  /// All arguments outlive this.
+  AgentRun(const FleetRunOptions& options, TunerOptions how, FleetStore& store,
+           const std::vector<Environment>& environments)
+      : options_(options),
+        how_(std::move(how)),
+        queue_(store.queue()),
+        environments_(environments),
+        own_kernels_(open_kernels(device(), options.tune.kernels)),
+        display_(options.tune.json, [this] {
+          if (work_) work_->tick();
+        }) {
+    const std::filesystem::path file = journal_file(options.tune.journal);
+    for (size_t i = 0; i < environments.size(); ++i) journals_.push_back(open_sql_journal(file));
+    recorded_.emplace(*journals_.front(), device(), 0);
+    for (size_t i = 1; i < journals_.size(); ++i) journals_[i]->join_run(recorded_->number());
+    how_.before_measuring = [this](const Tick& tick) {
+      wait_for_quiet(environments_.front(), options_.tune.quiet_wait_s, tick,
+                     [this](const std::string& line) { display_.say(line); });
+    };
+  }
+
+  int run() {
+    const double began_s = steady_clock().now_s();
+    queue_.end_leases(options_.session, is_ended_agent);
+    display_.set_total(num_waiting());
+    const ClaimFilter compile = filter_of(options_, true), measure = filter_of(options_, false);
+    if (!compile.steps.empty() && !compile_jobs(compile)) return end(began_s);
+    if (!measure.steps.empty() && !is_interrupted()) {
+      if (how_.budget_s > 0) how_.budget_s = std::max(0.001, how_.budget_s - (steady_clock().now_s() - began_s));
+      measure_jobs(measure);
+    }
+    return end(began_s);
+  }
+
+ private:
+  const DeviceInfo& device() const { return environments_.front().device(); }
+
+  size_t num_waiting() const {
+    size_t num = 0;
+    for (const bool is_compile : {true, false}) {
+      const ClaimFilter filter = filter_of(options_, is_compile);
+      if (filter.steps.empty()) continue;
+      const JobCounts counts = queue_.counts(filter);
+      num += counts.queued + counts.leased;
+    }
+    return num;
+  }
+
+  void on_job(const EndedJob& job) {
+    display_.ended(job);
+    if (!options_.tune.json) return;
+    jobs_.push_back({{"job", job.job.id},
+                     {"step", name(job.job.step)},
+                     {"solver", job.job.solver},
+                     {"problem", job.job.problem},
+                     {"status", name(job.outcome.status)},
+                     {"detail", job.outcome.detail},
+                     {"seconds", job.seconds}});
+    if (job.outcome.decision) {
+      jobs_.back()["winner"] = job.outcome.decision->winner.name();
+      jobs_.back()["winner_us"] = job.outcome.decision->comparison.us;
+    }
+  }
+
+  /// False after an interrupt or when the budget is spent.
+  bool compile_jobs(const ClaimFilter& filter) {
+    NeighbourIndex index(device().fingerprint());
+    index.refresh(*journals_.front());
+    const double end_s = steady_clock().now_s() + how_.budget_s;
+    CompileJobs jobs(queue_, registry(), device(), *environments_.front().kernels,
+                     {.filter = filter,
+                      .how = how_,
+                      .neighbours = [&](const Problem& problem) { return index.nearest(problem, kNeighbourWinners); },
+                      .on_job = [this](const EndedJob& job) { on_job(job); },
+                      .stop =
+                          [&](size_t num_waiting) {
+                            display_.compiling_kernels(num_waiting);
+                            return is_interrupted() || (how_.budget_s > 0 && steady_clock().now_s() > end_s);
+                          }});
+    const bool is_complete = jobs.run();
+    counts_ = sum_of(counts_, jobs.counts());
+    return is_complete;
+  }
+
+  /// The kernels of finalists of generated solvers, from the cache.
+  std::vector<FleetKernel> kernels_of(const Problem& problem, const std::vector<ShortListRow>& finalists) {
+    std::vector<FleetKernel> all;
+    for (const ShortListRow& row : finalists) {
+      const Solver* solver = registry().find(row.solver);
+      if (solver == nullptr || solver->static_space() == nullptr) continue;
+      const Contender contender = static_contender(*solver, problem, device());
+      if (!contender.parts.empty()) continue;  // Kernels of its parts belong to other ops.
+      const Kernels::Request request{&problem, &contender, row.candidate};
+      for (const Binary& binary : own_kernels_->find({&request, 1}).front().binaries) {
+        const auto options = binary.metadata.find("options");
+        all.push_back({binary.recipe + binary.file.extension().string(),
+                       options == binary.metadata.end() ? "" : options->second, read_file(binary.file)});
+      }
+    }
+    return all;
+  }
+
+  void measure_jobs(const ClaimFilter& filter) {
+    FleetWork work(queue_,
+                   {.filter = filter,
+                    .device = device(),
+                    .kernels_of = [this](const Problem& problem,
+                                         const std::vector<ShortListRow>& rows) { return kernels_of(problem, rows); },
+                    .has_ended = is_ended_agent,
+                    .on_job = [this](const EndedJob& job) { on_job(job); },
+                    .say = [this](const std::string& line) { display_.say(line); }});
+    work_ = &work;
+    std::vector<TuningDevice> devices;
+    for (size_t i = 0; i < environments_.size(); ++i) {
+      const Environment& one = environments_[i];
+      devices.push_back({*one.executor, *journals_[i], one.kernels.get(), one.cores});
+    }
+    try {
+      ending_ = Tuner(std::move(devices), how_).run(work, display_, interrupt_flag());
+    } catch (...) {
+      work_ = nullptr;
+      throw;
+    }
+    work_ = nullptr;
+    work.release_all();
+    counts_ = sum_of(counts_, work.counts());
+  }
+
+  /// Why jobs are left, a sentence for each group of steps; empty: none is.
+  std::vector<std::string> left() const {
+    std::vector<std::string> all;
+    for (const bool is_compile : {true, false}) {
+      const ClaimFilter filter = filter_of(options_, is_compile);
+      if (filter.steps.empty()) continue;
+      const JobCounts now = queue_.counts(filter);
+      if (now.leased > 0) all.push_back(fmt::format("{} held by other agents", counted(now.leased, "job")));
+      if (const size_t num_free = now.queued - std::min(now.queued, now.blocked); num_free > 0)
+        all.push_back(fmt::format("{} of {} left in the queue", counted(num_free, "job"), text_of(filter.steps)));
+      if (now.blocked > 0 && now.blocked == now.queued)
+        all.push_back(fmt::format("{} of {} for jobs that have not ended; `attune status --session {}` names them",
+                                  now.blocked == 1 ? "1 job waits" : fmt::format("{} jobs wait", now.blocked),
+                                  text_of(filter.steps), options_.session));
+      else if (now.blocked > 0)
+        all.push_back(fmt::format("{} blocked by those", counted(now.blocked, "job")));
+    }
+    return all;
+  }
+
+  int end(double began_s) {
+    display_.hide();
+    const auto remaining = left();
+    const int status = is_interrupted() ? interrupt_status() : remaining.empty() ? 0 : 1;
+    const char* ending = is_interrupted() ? "interrupted" : "done";
+    const double seconds = steady_clock().now_s() - began_s;
+    if (options_.tune.json) {
+      print_json({{"ending", ending},
+                  {"session", options_.session},
+                  {"device", device().key()},
+                  {"done", counts_.num_done},
+                  {"unsupported", counts_.num_unsupported},
+                  {"failed", counts_.num_failed},
+                  {"given_back", counts_.num_given_back},
+                  {"lost", counts_.num_lost},
+                  {"seconds", seconds},
+                  {"left", remaining},
+                  {"jobs", jobs_}});
+    } else {
+      print_summary_line(seconds);
+      for (const std::string& one : remaining) print_line(stderr, "note: " + one);
+    }
+    recorded_->end(ending, status);
+    return status;
+  }
+
+  void print_summary_line(double seconds) const {
+    std::string line = counted(counts_.num_done, "job") + " done";
+    if (counts_.num_unsupported > 0) line += fmt::format(", {} unsupported", counts_.num_unsupported);
+    if (counts_.num_failed > 0) line += fmt::format(", {} failed", counts_.num_failed);
+    if (counts_.num_given_back > 0) line += fmt::format(", {} cut short and given back", counts_.num_given_back);
+    if (counts_.num_lost > 0) line += fmt::format(", {} lost to other agents", counts_.num_lost);
+    line += " in " + format_duration(seconds);
+    if (is_interrupted())
+      line += "; interrupted, the same command goes on";
+    else if (!ending_.empty())
+      line += "; " + ending_;
+    print_line(stdout, line);
+  }
+
+  const FleetRunOptions& options_;
+  TunerOptions how_;
+  JobQueue& queue_;
+  const std::vector<Environment>& environments_;
+  const std::unique_ptr<Kernels> own_kernels_;  // For kernels_of(), beside the devices' threads.
+  std::vector<std::unique_ptr<Journal>> journals_;
+  std::optional<JournalRun> recorded_;
+  FleetWork* work_ = nullptr;  // While the devices measure.
+  FleetDisplay display_;
+  FleetCounts counts_;
+  std::string ending_;  // Why the tuner ended before the queue was empty.
+  std::vector<nlohmann::ordered_json> jobs_;
+};
+
+void check_session(const FleetSession& session, const std::vector<FleetStep>& steps) {
+  if (steps.empty()) fail(ErrorCode::invalid_input, "name the steps to run, as in --steps perf_compile,perf_eval");
+  if (session.state != "open")
+    fail(ErrorCode::invalid_input, "session {} is {}, begin another with attune session init", session.id,
+         session.state);
+}
+
+}  // namespace
+
+int run_fleet(const FleetRunOptions& options) {
+  TunerOptions how = tuner_options(options.tune);
+  const auto store = open_fleet_store(options.store);
+  const FleetSession session = store->session(options.session);
+  check_session(session, options.steps);
+  const InterruptHandler handler;
+  const auto environments = open_agent_environments(options.tune);
+  if (environments.empty()) return interrupt_status();
+  const auto differing =
+      differences(session.environment, fleet_environment(environments.front(), options.tune.variables));
+  if (!differing.empty()) {
+    print_line(stderr, fmt::format("attune: session {} was begun in another environment: {}", options.session,
+                                   join(differing, "; ")));
+    return kOtherEnvironment;
+  }
+  set_constants(how, options.tune, device_kind(environments.front().device().kind));
+  return AgentRun(options, std::move(how), *store, environments).run();
+}
+
+}  // namespace attune

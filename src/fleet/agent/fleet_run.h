@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "campaign/tune_options.h"
+#include "store/fleet/fleet_job.h"
+
+namespace attune {
+
+/// Options of `attune fleet run`.
+struct FleetRunOptions {
+  std::string store;  ///< As of open_fleet_store().
+  int64_t session = 0;
+  std::vector<FleetStep> steps;
+  /// Devices, journal, kernels, budget and method; what it says of shapes and outputs is not read.
+  TuneOptions tune;
+};
+
+/// An agent: works on the jobs of a session until none is left. Compile steps run first and use no device; then the
+/// devices measure. Prints progress and a summary on the standard streams. Has an InterruptHandler. Returns the exit
+/// status: 0 if nothing is left; 1 if jobs are left; 4 if this environment is not the session's; 128 + the signal's
+/// number. Throws invalid_input before anything is claimed, and later io, device, database and internal; the leases are
+/// then released. Requires: one run at a time in a process.
+int run_fleet(const FleetRunOptions& options);
+
+}  // namespace attune

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+#include "fleet/agent/fleet_work.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "fleet/agent/job_outcome.h"
+#include "ops/op.h"
+#include "tuner/problem/cost_forecast.h"
+
+namespace attune {
+namespace {
+
+constexpr double kLookAgainS = 0.25;      // Pause between two claims that found nothing.
+constexpr double kLookAtOthersS = 1;      // The same while other agents hold jobs.
+constexpr double kMaxRetryWaitS = 90;     // Wait for jobs that are queued, free, and cannot be claimed yet.
+constexpr int kMaxTransientFailures = 3;  // Of one job in one run.
+
+}  // namespace
+
+FleetWork::FleetWork(JobQueue& queue, FleetWorkOptions options, Clock& clock)
+    : queue_(queue), options_(std::move(options)), clock_(clock), renewed_s_(clock.now_s()) {}
+
+FleetWork::~FleetWork() {
+  try {
+    release_all();
+  } catch (const Error&) {
+    // The leases end by themselves.
+  }
+}
+
+/// Claims a job if none waits here, and counts what is left. True if a job waits here.
+bool FleetWork::look(double now_s) {
+  if (!claimed_.empty()) return true;
+  if (now_s < next_look_s_) return false;
+  for (ClaimedJob& job : queue_.claim(options_.filter, 1)) claimed_.push_back(std::move(job));
+  queued_ = queue_.counts(options_.filter);
+  if (claimed_.empty() && num_of_others() > 0 && options_.has_ended &&
+      queue_.end_leases(options_.filter.session, options_.has_ended) > 0)
+    return look(now_s);
+  if (!claimed_.empty()) {
+    waits_since_s_.reset();
+    said_waiting_ = false;
+    return true;
+  }
+  next_look_s_ = now_s + (num_of_others() > 0 ? kLookAtOthersS : kLookAgainS);
+  return false;
+}
+
+size_t FleetWork::num_of_others() const { return queued_.leased - std::min(queued_.leased, num_own()); }
+
+/// Whether a job may still come to this run while it has none.
+bool FleetWork::may_come(double now_s) {
+  if (!given_.empty()) return queued_.queued > 0;
+  if (const size_t num = num_of_others(); num > 0) {
+    if (!std::exchange(said_waiting_, true))
+      say(fmt::format("waiting for {} that another agent holds", counted(num, "job")));
+    return true;
+  }
+  if (queued_.queued <= queued_.blocked) return false;
+  if (!waits_since_s_) waits_since_s_ = now_s;
+  return now_s < *waits_since_s_ + kMaxRetryWaitS;
+}
+
+/// The problem of a job. A job without one is committed as unsupported.
+std::optional<WorkItem> FleetWork::item_of(const ClaimedJob& job) {
+  WorkItem item;
+  try {
+    const Problem problem = Problem::parse(job.problem);
+    item.problem = op_of(problem).normalise(problem, options_.device);
+  } catch (const Error& error) {
+    commit(job, {.status = Status::unsupported, .detail = error.what()}, 0);
+    return std::nullopt;
+  }
+  if (job.step == FleetStep::perf_eval) {
+    item.goal = Goal::short_list;
+    if (!job.solver.empty()) item.solvers = {job.solver};
+  } else if (job.step == FleetStep::perf_contest) {
+    for (ShortListRow& row : queue_.short_lists(job.session, job.configuration))
+      item.candidates.push_back(std::move(row.candidate));
+    item.defaults_only = item.candidates.empty();
+  } else {
+    item.defaults_only = true;
+  }
+  return item;
+}
+
+std::optional<WorkSource::Task> FleetWork::take() {
+  const Lock lock(mutex_);
+  while (look(clock_.now_s())) {
+    const ClaimedJob job = claimed_.front();
+    claimed_.pop_front();
+    auto item = item_of(job);
+    if (!item) continue;
+    const ProblemId id = next_id_++;
+    const double cost_s = expected_cost_s(item->problem, options_.device);
+    costs_s_.emplace(id, cost_s);
+    all_costs_s_ += cost_s;
+    ++num_costs_;
+    given_.emplace(id, job);
+    return Task{id, *std::move(item)};
+  }
+  return std::nullopt;
+}
+
+void FleetWork::done(ProblemId id, const TuneResult& result) {
+  const Lock lock(mutex_);
+  const ClaimedJob job = given_.at(id);
+  given_.erase(id);
+  costs_s_.erase(id);
+  next_look_s_ = 0;  // It may have freed another job.
+  if (lost_.erase(id) > 0) {
+    ++counts_.num_lost;
+    return;
+  }
+  if (auto outcome = outcome_of(result))
+    commit(job, *std::move(outcome), result.seconds);
+  else
+    hold(job);
+}
+
+void FleetWork::commit(const ClaimedJob& job, JobOutcome outcome, double seconds) {
+  // The store queues it again without an attempt; this run would take it for ever.
+  if (!counts_as_attempt(outcome.status) && ++num_transient_[job.id] >= kMaxTransientFailures) return hold(job);
+  if (outcome.decision && options_.kernels_of)
+    outcome.kernels = options_.kernels_of(outcome.decision->problem, outcome.finalists);
+  if (!queue_.commit(job, outcome)) {
+    ++counts_.num_lost;
+    say(fmt::format("job {} was given to another agent, its result is discarded", job.id));
+    return;
+  }
+  if (outcome.status == Status::ok)
+    ++counts_.num_done;
+  else if (outcome.status == Status::unsupported)
+    ++counts_.num_unsupported;
+  else
+    ++counts_.num_failed;
+  if (options_.on_job) options_.on_job({job, std::move(outcome), seconds});
+}
+
+void FleetWork::hold(const ClaimedJob& job) {
+  ++counts_.num_given_back;
+  held_.push_back(job);
+}
+
+void FleetWork::give_back(ProblemId id) {
+  const Lock lock(mutex_);
+  const ClaimedJob job = given_.at(id);
+  given_.erase(id);
+  costs_s_.erase(id);
+  if (lost_.erase(id) == 0) claimed_.push_front(job);
+}
+
+bool FleetWork::is_lost(ProblemId id) {
+  const Lock lock(mutex_);
+  return lost_.contains(id);
+}
+
+WorkSource::Remaining FleetWork::remaining() {
+  const Lock lock(mutex_);
+  const double now_s = clock_.now_s();
+  const bool has_some = look(now_s);
+  Remaining remaining{.num_waiting = claimed_.size(), .num_open = given_.size()};
+  if (has_some || may_come(now_s)) remaining.num_waiting += queued_.queued + num_of_others();
+  double cost_s = num_costs_ > 0 ? all_costs_s_ / static_cast<double>(num_costs_) : 0;
+  if (num_costs_ == 0 && !claimed_.empty()) {
+    try {
+      cost_s = expected_cost_s(Problem::parse(claimed_.front().problem), options_.device);
+    } catch (const Error&) {
+      cost_s = 0;  // take() reports it.
+    }
+  }
+  for (const auto& [id, one] : costs_s_) remaining.cost_s += one;
+  remaining.cost_s += cost_s * static_cast<double>(remaining.num_waiting);
+  return remaining;
+}
+
+std::vector<ClaimedJob> FleetWork::own_jobs() const {
+  std::vector<ClaimedJob> all(claimed_.begin(), claimed_.end());
+  all.insert(all.end(), held_.begin(), held_.end());
+  for (const auto& [id, job] : given_) all.push_back(job);
+  return all;
+}
+
+void FleetWork::tick() {
+  const Lock lock(mutex_);
+  const double now_s = clock_.now_s();
+  if (num_own() == 0) renewed_s_ = now_s;
+  if (now_s < renewed_s_ + kRenewS) return;
+  try {
+    drop_lost(queue_.renew(own_jobs()));
+    renewed_s_ = now_s;
+  } catch (const Error&) {
+    if (now_s < renewed_s_ + kLeaseS) return;
+    std::vector<int64_t> all;
+    for (const ClaimedJob& job : own_jobs()) all.push_back(job.id);
+    drop_lost(all);
+    renewed_s_ = now_s;
+  }
+}
+
+void FleetWork::drop_lost(const std::vector<int64_t>& lost) {
+  const auto is_gone = [&](const ClaimedJob& job) { return std::find(lost.begin(), lost.end(), job.id) != lost.end(); };
+  std::erase_if(claimed_, is_gone);
+  std::erase_if(held_, is_gone);
+  for (const auto& [id, job] : given_) {
+    if (is_gone(job) && lost_.insert(id).second) say(fmt::format("the lease of job {} has ended", job.id));
+  }
+}
+
+void FleetWork::release_all() {
+  const Lock lock(mutex_);
+  const auto all = own_jobs();
+  claimed_.clear();
+  held_.clear();
+  given_.clear();
+  costs_s_.clear();
+  if (!all.empty()) queue_.release(all);
+}
+
+FleetCounts FleetWork::counts() {
+  const Lock lock(mutex_);
+  return counts_;
+}
+
+std::string FleetWork::left() {
+  const Lock lock(mutex_);
+  const JobCounts now = queue_.counts(options_.filter);
+  if (now.queued == 0) return "";
+  if (now.blocked == now.queued)
+    return fmt::format("{} for another step",
+                       now.queued == 1 ? "1 job waits" : fmt::format("{} jobs wait", now.queued));
+  return fmt::format("{} left in the queue", counted(now.queued, "job"));
+}
+
+}  // namespace attune

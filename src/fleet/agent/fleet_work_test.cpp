@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: MIT
+#include "fleet/agent/fleet_work.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "device/fake/fake_device.h"
+#include "measure/local_executor.h"
+#include "solver/registry.h"
+#include "store/journal.h"
+#include "testing/fleet/fake_job_queue.h"
+#include "testing/tuner_doubles.h"
+#include "tuner/tuner.h"
+
+namespace attune {
+namespace {
+
+using testing::HasSubstr;
+using testing::SizeIs;
+
+constexpr const char* kProblem = "gemm_a16w16 m=16 n=32 k=16 dtype=fp32";
+constexpr const char* kOther = "gemm_a16w16 m=8 n=32 k=16 dtype=fp32";
+constexpr const char* kSolver = "fake.gemm";
+
+/// Renews leases as an agent does.
+class TickingObserver final : public TuneObserver {
+ public:
+  explicit TickingObserver(FleetWork& work) : work_(work) {}
+  void progress(const Problem&, Phase, size_t) override {}
+  void finished(const TuneResult&) override {}
+  void tick() override {
+    work_.tick();
+    if (on_tick) on_tick();
+  }
+  std::function<void()> on_tick;
+
+ private:
+  FleetWork& work_;
+};
+
+class FleetWorkTest : public testing::Test {
+ protected:
+  FleetWorkTest() { options_.strategy.max_trials = 12; }
+
+  FleetWorkOptions work_options() {
+    return {.filter = {.session = 1, .steps = {FleetStep::perf_eval, FleetStep::find_eval}, .agent = "test"},
+            .device = device_.info(),
+            .kernels_of = {},
+            .has_ended = [](const std::string& agent) { return agent == "killed"; },
+            .on_job = [this](const EndedJob& job) { ended_.push_back(job); },
+            .say = [this](const std::string& line) { said_ += line + "\n"; }};
+  }
+  /// Runs an agent until nothing is left; returns why the tuner ended.
+  std::string run(const std::function<void()>& on_tick = {}) {
+    FleetWork work(queue_, work_options(), clock_);
+    TickingObserver observer(work);
+    observer.on_tick = on_tick;
+    LocalExecutor executor(device_, registry());
+    const std::string why = Tuner(executor, *journal_, options_, clock_).run(work, observer, interrupted_);
+    counts_ = work.counts();
+    left_ = work.left();
+    return why;
+  }
+  size_t num_verified() const {
+    size_t count = 0;
+    journal_->scan({}, [&](const Entry& entry, const Stamp&) {
+      const auto* record = std::get_if<Record>(&entry);
+      count += record != nullptr && record->stage == Stage::verify;
+    });
+    return count;
+  }
+  static WorkSource::Task taken(FleetWork& work) {
+    auto task = work.take();
+    EXPECT_TRUE(task);
+    return *task;
+  }
+
+  FakeDevice device_;
+  std::unique_ptr<Journal> journal_ = open_memory_journal();
+  TunerOptions options_;
+  TestClock clock_;
+  FakeJobQueue queue_;
+  std::atomic<bool> interrupted_ = false;
+  std::vector<EndedJob> ended_;
+  std::string said_, left_;
+  FleetCounts counts_;
+};
+
+TEST_F(FleetWorkTest, SearchesLeaveShortListsAndTheContestDecidesBetweenThem) {
+  queue_.add(FleetStep::perf_eval, kProblem, kSolver);
+  queue_.add(FleetStep::perf_contest, kProblem, "");
+  EXPECT_EQ(run(), "");
+  const JobOutcome& searched = queue_.at(1).outcome;
+  ASSERT_FALSE(searched.short_list.empty());
+  EXPECT_LE(searched.short_list.size(), 3u);
+  EXPECT_FALSE(searched.decision);
+  for (const ShortListRow& row : searched.short_list) EXPECT_EQ(row.solver, kSolver);
+  const JobOutcome& decided = queue_.at(2).outcome;
+  ASSERT_TRUE(decided.decision);
+  EXPECT_FALSE(decided.decision->incomplete);
+  ASSERT_THAT(decided.finalists, SizeIs(1)) << "the best candidate of each solver";
+  EXPECT_GT(decided.finalists.front().us, 0);
+  std::set<std::string> allowed = {decided.decision->baseline.name()};
+  for (const ShortListRow& row : searched.short_list) allowed.insert(row.candidate.name());
+  for (const Finalist& one : decided.decision->finalists) EXPECT_TRUE(allowed.contains(one.candidate.name()));
+  EXPECT_EQ(counts_.num_done, 2u);
+  EXPECT_EQ(left_, "");
+  EXPECT_THAT(ended_, SizeIs(2));
+}
+
+TEST_F(FleetWorkTest, TheFindStepComparesDefaultConfigsWithoutASearch) {
+  queue_.add(FleetStep::find_eval, kProblem, "");
+  run();
+  ASSERT_TRUE(queue_.at(1).outcome.decision);
+  std::set<std::string> tried;
+  journal_->scan({}, [&](const Entry& entry, const Stamp&) {
+    if (const auto* record = std::get_if<Record>(&entry)) tried.insert(record->candidate.name());
+  });
+  EXPECT_THAT(tried, SizeIs(1)) << "the fake device has one solver";
+}
+
+TEST_F(FleetWorkTest, ASolverThatDoesNotApplyEndsUnsupportedAndTheContestIsHeldWithoutIt) {
+  queue_.add(FleetStep::perf_eval, kProblem, "onednn.gemm");
+  queue_.add(FleetStep::perf_contest, kProblem, "");
+  run();
+  EXPECT_EQ(queue_.at(1).outcome.status, Status::unsupported);
+  EXPECT_THAT(queue_.at(1).outcome.detail, HasSubstr("onednn.gemm"));
+  EXPECT_TRUE(queue_.at(2).outcome.decision);
+  EXPECT_EQ(counts_.num_unsupported, 1u);
+}
+
+TEST_F(FleetWorkTest, ALineThatIsNoProblemEndsItsJobAlone) {
+  queue_.add(FleetStep::perf_eval, "gemm_a16w16 m=nothing", kSolver);
+  queue_.add(FleetStep::perf_eval, kProblem, kSolver);
+  run();
+  EXPECT_EQ(queue_.at(1).outcome.status, Status::unsupported);
+  EXPECT_FALSE(queue_.at(1).outcome.detail.empty());
+  EXPECT_EQ(queue_.at(2).state, JobState::done);
+}
+
+TEST_F(FleetWorkTest, ARunThatWasKilledBeforeItsCommitTakesItsResultsFromTheJournal) {
+  queue_.add(FleetStep::perf_eval, kProblem, kSolver);
+  queue_.add(FleetStep::perf_contest, kProblem, "");
+  run();
+  const size_t verified = num_verified();
+  const auto decision = queue_.at(2).outcome.decision;
+  for (auto& one : queue_.jobs) one.state = JobState::queued;
+  run();
+  EXPECT_EQ(num_verified(), verified);
+  EXPECT_EQ(queue_.at(2).outcome.decision, decision);
+}
+
+TEST_F(FleetWorkTest, LeasesAreRenewedEveryTwentySeconds) {
+  queue_.add(FleetStep::perf_eval, kProblem, kSolver);
+  SetClock clock;
+  FleetWork work(queue_, work_options(), clock);
+  taken(work);
+  clock.at_s += 19;
+  work.tick();
+  EXPECT_EQ(queue_.num_renewals, 0u);
+  clock.at_s += 1;
+  work.tick();
+  work.tick();
+  EXPECT_EQ(queue_.num_renewals, 1u);
+}
+
+TEST_F(FleetWorkTest, ALostLeaseEndsThatProblemAloneAndItsResultIsDropped) {
+  queue_.add(FleetStep::perf_eval, kProblem, kSolver);
+  queue_.add(FleetStep::perf_eval, kOther, kSolver);
+  SetClock clock;
+  FleetWork work(queue_, work_options(), clock);
+  const auto first = taken(work), second = taken(work);
+  queue_.lose(1);
+  clock.at_s += 20;
+  work.tick();
+  EXPECT_TRUE(work.is_lost(first.id));
+  EXPECT_FALSE(work.is_lost(second.id));
+  work.done(first.id, {.problem = first.item.problem, .ending = Ending::cut});
+  EXPECT_EQ(work.counts().num_lost, 1u);
+  EXPECT_EQ(queue_.num_commits, 0u);
+  EXPECT_THAT(said_, HasSubstr("the lease of job 1 has ended"));
+}
+
+TEST_F(FleetWorkTest, ADatabaseThatIsAwayIsAskedAgainUntilTheLeasesHaveEnded) {
+  queue_.add(FleetStep::perf_eval, kProblem, kSolver);
+  SetClock clock;
+  FleetWork work(queue_, work_options(), clock);
+  const auto task = taken(work);
+  queue_.is_away = true;
+  clock.at_s += 59;
+  work.tick();
+  EXPECT_FALSE(work.is_lost(task.id));
+  clock.at_s += 1;
+  work.tick();
+  EXPECT_TRUE(work.is_lost(task.id));
+}
+
+TEST_F(FleetWorkTest, AnInterruptGivesAllJobsBack) {
+  queue_.add(FleetStep::perf_eval, kProblem, kSolver);
+  queue_.add(FleetStep::perf_eval, kOther, kSolver);
+  EXPECT_EQ(run([this] { interrupted_ = true; }), "interrupted before a decision");
+  for (const auto& one : queue_.jobs) EXPECT_EQ(one.state, JobState::queued);
+  EXPECT_EQ(queue_.num_commits, 0u);
+}
+
+TEST_F(FleetWorkTest, AJobThatWasCutShortIsNotTakenTwiceInOneRun) {
+  queue_.add(FleetStep::perf_eval, kProblem, kSolver);
+  options_.problem_timeout_s = 1e-6;
+  run();
+  EXPECT_EQ(counts_.num_given_back, 1u);
+  EXPECT_EQ(queue_.at(1).state, JobState::queued);
+}
+
+TEST_F(FleetWorkTest, AFailureOfTheMachineIsTriedThreeTimesInOneRun) {
+  queue_.add(FleetStep::perf_eval, kProblem, kSolver);
+  FleetWork work(queue_, work_options(), clock_);
+  for (int i = 0; i < 3; ++i) {
+    const auto task = taken(work);
+    const std::vector<std::pair<Candidate, Outcome>> failures = {{{}, {.status = Status::device_lost}}};
+    work.done(task.id,
+              {.problem = task.item.problem, .ending = Ending::unsupported, .reason = "r", .failures = failures});
+  }
+  EXPECT_FALSE(work.take());
+  EXPECT_EQ(queue_.num_commits, 2u);
+  work.release_all();
+  EXPECT_EQ(queue_.at(1).state, JobState::queued);
+}
+
+TEST_F(FleetWorkTest, WaitsForJobsOfOtherAgentsAndSaysSoOnce) {
+  queue_.add(FleetStep::perf_eval, kProblem, kSolver);
+  queue_.add(FleetStep::perf_contest, kProblem, "");
+  const auto other = queue_.claim({.session = 1, .steps = {FleetStep::perf_eval}, .agent = "other"}, 1).front();
+  size_t num_ticks = 0;
+  run([&] {
+    if (++num_ticks == 50) queue_.commit(other, {.status = Status::wrong_result, .detail = "wrong"});
+  });
+  EXPECT_TRUE(queue_.at(2).outcome.decision);
+  EXPECT_EQ(said_, "waiting for 1 job that another agent holds\n");
+}
+
+TEST_F(FleetWorkTest, JobsOfAnAgentThatWasKilledAreTakenAtOnce) {
+  queue_.add(FleetStep::perf_eval, kProblem, kSolver);
+  queue_.claim({.session = 1, .steps = {FleetStep::perf_eval}, .agent = "killed"}, 1);
+  run();
+  EXPECT_EQ(queue_.at(1).state, JobState::done);
+  EXPECT_EQ(said_, "");
+}
+
+TEST_F(FleetWorkTest, DoesNotWaitForJobsThatOnlyAnotherStepCanFree) {
+  const int64_t compile = queue_.add(FleetStep::perf_compile, kProblem, kSolver);
+  queue_.add(FleetStep::perf_eval, kProblem, kSolver, compile);
+  EXPECT_EQ(run(), "");
+  EXPECT_EQ(counts_.num_done, 0u);
+  EXPECT_EQ(left_, "1 job waits for another step");
+}
+
+TEST_F(FleetWorkTest, OneThatLosesItsDeviceLeavesTheJobToTheOtherDevices) {
+  queue_.add(FleetStep::perf_eval, kProblem, kSolver);
+  FleetWork work(queue_, work_options(), clock_);
+  const auto task = taken(work);
+  work.give_back(task.id);
+  EXPECT_EQ(work.remaining().num_waiting, 1u);
+  EXPECT_EQ(taken(work).item.problem, task.item.problem);
+}
+
+}  // namespace
+}  // namespace attune

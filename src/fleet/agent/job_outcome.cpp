@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#include "fleet/agent/job_outcome.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace attune {
+namespace {
+
+JobOutcome short_list_of(const TuneResult& result) {
+  JobOutcome outcome;
+  for (const ShortListEntry& one : result.short_list)
+    outcome.short_list.push_back({one.candidate.solver, one.candidate, one.us, one.workspace_bytes});
+  std::stable_sort(outcome.short_list.begin(), outcome.short_list.end(),
+                   [](const ShortListRow& a, const ShortListRow& b) { return a.us < b.us; });
+  if (outcome.short_list.size() > kShortListSize) outcome.short_list.resize(kShortListSize);
+  if (outcome.short_list.empty()) return {.status = Status::launch_failed, .detail = "no candidate could be timed"};
+  return outcome;
+}
+
+JobOutcome failure_of(const TuneResult& result) {
+  const bool was_tried = result.ending == Ending::unsupported && !result.failures.empty();
+  return {.status = was_tried ? result.failures.front().second.status : Status::unsupported, .detail = result.reason};
+}
+
+}  // namespace
+
+std::optional<JobOutcome> outcome_of(const TuneResult& result) {
+  if (result.ending == Ending::cut) return std::nullopt;
+  if (result.ending == Ending::shortlisted) return short_list_of(result);
+  if (!result.decision) return failure_of(result);
+  const bool has_transient_failure = std::any_of(result.failures.begin(), result.failures.end(),
+                                                 [](const auto& one) { return is_transient(one.second.status); });
+  // Cut during its finals: the next run continues from the journal.
+  if (result.decision->incomplete && !has_transient_failure) return std::nullopt;
+  JobOutcome outcome;
+  outcome.decision = result.decision;
+  outcome.finalists = finalists_of(*result.decision);
+  return outcome;
+}
+
+std::vector<ShortListRow> finalists_of(const Decision& decision) {
+  std::map<std::string, ShortListRow> best;
+  const auto add = [&](const Candidate& candidate, double us, uint64_t workspace_bytes) {
+    if (us <= 0) return;
+    const ShortListRow row{candidate.solver, candidate, us, workspace_bytes};
+    const auto [place, is_first] = best.try_emplace(candidate.solver, row);
+    if (!is_first && us < place->second.us) place->second = row;
+  };
+  for (const Finalist& one : decision.finalists) add(one.candidate, one.comparison.us, one.workspace_bytes);
+  for (const DroppedBest& one : decision.dropped_bests) add(one.candidate, one.us, one.workspace_bytes);
+  std::vector<ShortListRow> all;
+  for (auto& [solver, row] : best) all.push_back(std::move(row));
+  std::sort(all.begin(), all.end(), [](const ShortListRow& a, const ShortListRow& b) {
+    return std::tie(a.us, a.solver) < std::tie(b.us, b.solver);
+  });
+  return all;
+}
+
+}  // namespace attune

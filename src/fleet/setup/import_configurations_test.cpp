@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+#include "fleet/setup/import_configurations.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "testing/test_files.h"
+
+namespace attune {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr const char* kLines =
+    "./bin/MIOpenDriver conv -n 2 -c 8 -H 9 -W 8 -k 8 -y 3 -x 3 -p 1 -q 1 -F 1 -t 1\n"
+    "\n"
+    "MIOpenDriver conv --batchsize 2 -c 8 -H 9 -W 8 -k 8 -y 3 -x 3 -p 1 -q 1 -F 1 -V 0\n"
+    "MIOpenDriver bnorm -n 4\n"
+    "MIOpenDriver conv -n 1 -c 4 -g 3 -F 1\n";
+
+class ImportConfigurations : public ::testing::Test {
+ protected:
+  ImportOptions of(const std::string& name, std::string_view content) const {
+    return {.file = folder_.put(name, content).string(), .line = {}, .driver = {}, .tag = "t", .source = {}};
+  }
+  static std::string refusal(const ImportOptions& options) {
+    try {
+      read_configurations(options);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::invalid_input);
+      return error.what();
+    }
+    ADD_FAILURE() << "nothing was refused";
+    return {};
+  }
+  TestFolder folder_;
+};
+
+TEST_F(ImportConfigurations, LinesOfOneProblemAreOneConfigurationAndEveryLineIsCounted) {
+  const auto imported = read_configurations(of("lines.txt", kLines));
+  ASSERT_EQ(imported.configurations.size(), 1u);
+  const FleetConfiguration& one = imported.configurations.front();
+  EXPECT_EQ(one.op, "conv");
+  EXPECT_EQ(one.id, configuration_id(Problem::parse(one.key)));
+  EXPECT_EQ(one.id.size(), 32u);
+  EXPECT_EQ(one.source, "lines.txt");
+  EXPECT_THAT(one.tags, ElementsAre("t"));
+  EXPECT_EQ(imported.num_lines, 5u);
+  EXPECT_EQ(imported.num_blank + imported.num_convolutions + imported.skipped.size(), 5u);
+  EXPECT_EQ(imported.num_refused, 1u);
+  EXPECT_THAT(imported.notices, ElementsAre(HasSubstr("lines.txt:4: "), HasSubstr("lines.txt:5: ")));
+}
+
+TEST_F(ImportConfigurations, StrictStopsAtTheFirstLineThatIsLeftOut) {
+  auto options = of("lines.txt", kLines);
+  options.driver.strict = true;
+  EXPECT_THAT(refusal(options), HasSubstr("lines.txt:4: "));
+  options = of("groups.txt", "MIOpenDriver conv -n 1 -c 4 -g 3 -F 1\n");
+  options.driver.strict = true;
+  EXPECT_THAT(refusal(options), HasSubstr("groups.txt:1: "));
+}
+
+TEST_F(ImportConfigurations, BatchesReplicateAndAnOperatorOverrides) {
+  auto options = of("lines.txt", kLines);
+  options.driver.batches = {1, 4};
+  options.driver.command = "convfp16";
+  const auto imported = read_configurations(options);
+  ASSERT_EQ(imported.configurations.size(), 2u);
+  EXPECT_THAT(imported.configurations[1].key, HasSubstr("n=4"));
+  EXPECT_THAT(imported.configurations[1].key, HasSubstr("dtype=fp16"));
+}
+
+TEST_F(ImportConfigurations, AFindDbAndAListOfShapesNameTheSameConfigurations) {
+  const auto found = read_configurations(
+      of("a.fdb.txt", "8-9-8-3x3-8-9-8-2-1x1-1x1-1x1-0-NCHW-FP32-F=ConvDirect:0.5,0,miopenConvolutionFwdAlgoDirect\n"));
+  const auto lines = read_configurations(of("lines.txt", kLines));
+  ASSERT_EQ(found.configurations.size(), 1u);
+  EXPECT_EQ(found.configurations[0].id, lines.configurations[0].id);
+  const auto list = read_configurations(of("untuned_gemm.csv", "M,N,K\n1,32,48\n1,32,48\n2,32,48\n"));
+  EXPECT_EQ(list.configurations.size(), 2u);
+  EXPECT_THAT(list.configurations[0].key, HasSubstr("m=1"));
+}
+
+TEST_F(ImportConfigurations, OtherSourcesAreRefused) {
+  EXPECT_THAT(refusal(of("text.txt", "hello world\n")), HasSubstr("text.txt"));
+  EXPECT_THAT(refusal(of("bad.txt", "MIOpenDriver conv -n 0 -F 1\n")), HasSubstr("bad.txt:1: "));
+  auto options = of("untuned_gemm.csv", "M,N,K\n1,32,48\n");
+  options.driver.batches = {4};
+  EXPECT_THAT(refusal(options), HasSubstr("-b and -c"));
+  EXPECT_THAT(refusal({}), HasSubstr("name one source"));
+}
+
+TEST_F(ImportConfigurations, OneLineCanBeGivenInPlaceOfAFile) {
+  ImportOptions options;
+  options.line = "MIOpenDriver conv -n 2 -c 8 -H 9 -W 8 -k 8 -y 3 -x 3 -p 1 -q 1";
+  options.tag = "t";
+  EXPECT_EQ(read_configurations(options).configurations.size(), 3u);  // All directions.
+}
+
+TEST_F(ImportConfigurations, TaggingAddsNothing) {
+  const auto store = open_fleet_store("sqlite:" + (folder_.path() / "fleet.db").string());
+  auto options = of("lines.txt", kLines);
+  options.only_tag = true;
+  const auto imported = read_configurations(options);
+  auto counts = store_configurations(*store, options, imported);
+  EXPECT_EQ(counts.num_new + counts.num_tagged, 0u);
+  EXPECT_EQ(counts.num_unknown, 1u);
+  options.only_tag = false;
+  counts = store_configurations(*store, options, imported);
+  EXPECT_EQ(counts.num_new, 1u);
+  EXPECT_EQ(counts.num_tagged, 1u);
+  options.only_tag = true;
+  options.tag = "u";
+  counts = store_configurations(*store, options, read_configurations(options));
+  EXPECT_EQ(counts.num_new, 0u);
+  EXPECT_EQ(counts.num_tagged, 1u);
+}
+
+}  // namespace
+}  // namespace attune

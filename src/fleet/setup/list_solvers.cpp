@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#include "fleet/setup/list_solvers.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "measure/contenders.h"
+#include "ops/op.h"
+#include "solver/contender.h"
+#include "solver/registry.h"
+
+namespace attune {
+namespace {
+
+/// The first small problem of an op that a solver supports.
+std::optional<Problem> sample_for(const Solver& solver, const Op& op, const DeviceInfo& device) {
+  for (const std::string_view attributes : op.family().samples) {
+    const Problem sample = op.normalise(Problem::parse(fmt::format("{} {}", op.family().op, attributes)), device);
+    if (solver.supports(sample, device).yes) return sample;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<FleetSolver> list_solvers(Executor& executor) {
+  const DeviceInfo& device = executor.device();
+  std::vector<FleetSolver> found;
+  for (const FamilySpec& family : families()) {
+    const Op* const op = find_op(family.op);
+    if (op == nullptr) continue;
+    std::map<Problem, std::vector<const SolverEntry*>> by_sample;  // Solvers share the samples that they support.
+    for (const SolverEntry& entry : registry().entries()) {
+      if (entry.solver == nullptr || !Registry::why_unavailable(entry).empty()) continue;
+      if (const auto sample = sample_for(*entry.solver, *op, device)) by_sample[*sample].push_back(&entry);
+    }
+    for (const auto& [sample, entries] : by_sample) {
+      const std::vector<Contender> all = contenders(executor, sample, Protocol());
+      for (const SolverEntry* const entry : entries) {
+        const Contender* const one = find_contender(all, entry->id);
+        if (one == nullptr || !one->support.yes) continue;
+        found.push_back({.id = entry->id,
+                         .version = one->version,
+                         .op = std::string(family.op),
+                         .is_tunable = one->space.size() > 1 || !one->parts.empty(),
+                         .title = entry->title});
+      }
+    }
+  }
+  return found;
+}
+
+}  // namespace attune

@@ -1,0 +1,487 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/locations.h"
+#include "base/machine.h"
+#include "base/text.h"
+#include "base/variable.h"
+#include "store/entry_json.h"
+#include "store/fleet/fleet_dialect.h"
+#include "store/fleet/fleet_sql.h"
+#include "store/fleet/fleet_store.h"
+#include "store/fleet/job_loading.h"
+#include "store/fleet/sql_job_queue.h"
+
+namespace attune {
+namespace {
+
+using fleet_dialect::kNow;
+
+/// `alice@node7`
+std::string person() {
+  const passwd* const user = ::getpwuid(::geteuid());
+  return fmt::format("{}@{}", user != nullptr ? user->pw_name : std::to_string(::geteuid()), host_name());
+}
+
+std::string versions_text(const Versions& versions) { return nlohmann::json(versions).dump(); }
+
+std::string variables_text(const std::vector<std::string>& variables) {
+  return nlohmann::json(variables).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string id_of(const FleetEnvironment& environment) {
+  return hash128(environment.fingerprint + "\n" + versions_text(environment.versions) + "\n" +
+                 variables_text(environment.variables))
+      .hex();
+}
+
+JobState job_state(const std::string& text) { return parse_job_state(text).value_or(JobState::queued); }
+
+class SqlFleetStore final : public FleetStore {
+ public:
+  SqlFleetStore(const std::filesystem::path& file, int max_wait_ms)
+      : file_(file), max_wait_ms_(max_wait_ms), sql_(file, max_wait_ms) {}
+
+  size_t add_configurations(const std::vector<FleetConfiguration>& all) override {
+    size_t num_new = 0;
+    sql_.transaction([&] {
+      num_new = 0;
+      for (const FleetConfiguration& one : all) {
+        num_new += sql_.run(
+            fmt::format("INSERT INTO configuration (id, op, problem, source, added_at) VALUES (:i, :o, :p, :s, {})"
+                        " ON CONFLICT (id) DO NOTHING",
+                        kNow),
+            one.id, one.op, one.key, one.source);
+        for (const std::string& tag : one.tags)
+          sql_.run(
+              "INSERT INTO tag (name, configuration, recurrent) VALUES (:n, :c, :r) ON CONFLICT (name, configuration)"
+              " DO UPDATE SET recurrent = max(recurrent, excluded.recurrent)",
+              tag, one.id, one.is_recurrent ? 1 : 0);
+      }
+    });
+    return num_new;
+  }
+
+  void visit_configurations(const std::string& tag,
+                            const std::function<void(const FleetConfiguration&)>& visit) override {
+    for (const FleetConfiguration& one : configurations(tag)) visit(one);
+  }
+
+  size_t untag(const std::string& tag, const std::vector<std::string>& configurations) override {
+    size_t num_removed = 0;
+    sql_.transaction([&] {
+      num_removed = 0;
+      if (configurations.empty()) num_removed = sql_.run("DELETE FROM tag WHERE name = :n", tag);
+      for (const std::string& one : configurations)
+        num_removed += sql_.run("DELETE FROM tag WHERE name = :n AND configuration = :c", tag, one);
+    });
+    return num_removed;
+  }
+
+  size_t set_solvers(const std::vector<FleetSolver>& all) override {
+    size_t num_new = 0;
+    sql_.transaction([&] {
+      num_new = 0;
+      sql_.run("UPDATE solver SET present = 0");
+      for (const FleetSolver& one : all) {
+        const bool is_known = sql_.run(
+                                  "UPDATE solver SET present = 1, tunable = :t, title = :l"
+                                  " WHERE id = :i AND version = :v AND op = :o",
+                                  one.is_tunable ? 1 : 0, one.title, one.id, one.version, one.op) > 0;
+        if (is_known) continue;
+        ++num_new;
+        sql_.run("INSERT INTO solver (id, version, op, tunable, title, present) VALUES (:i, :v, :o, :t, :l, 1)", one.id,
+                 one.version, one.op, one.is_tunable ? 1 : 0, one.title);
+      }
+    });
+    return num_new;
+  }
+
+  std::vector<FleetSolver> solvers() override {
+    std::vector<FleetSolver> found;
+    sql_.each<std::string, std::string, std::string, long long, std::string>(
+        "SELECT id, version, op, tunable, title FROM solver WHERE present = 1 ORDER BY op, id",
+        [&](const std::string& id, const std::string& version, const std::string& op, long long tunable,
+            const std::string& title) {
+          found.push_back({id, version, op, tunable != 0, title});
+        });
+    return found;
+  }
+
+  int64_t begin_session(const FleetEnvironment& environment, const std::string& reason) override {
+    const std::vector<FleetSolver> present = solvers();
+    if (present.empty())
+      fail(ErrorCode::invalid_input, "the store knows no solvers yet, run first: attune solvers update");
+    std::vector<std::string> names;
+    for (const FleetSolver& one : present) names.push_back(fmt::format("{}@{} {}", one.id, one.version, one.op));
+    const std::string set = join(names, "\n"), environment_id = id_of(environment);
+    int64_t id = 0;
+    sql_.transaction([&] {
+      std::string state;
+      id = 0;
+      sql_.each<long long, std::string>(
+          "SELECT id, state FROM tuning_session WHERE environment = :e AND reason = :r AND solvers = :s",
+          [&](long long found, const std::string& found_state) {
+            id = found;
+            state = found_state;
+          },
+          environment_id, reason, set);
+      if (id != 0 && state != name(SessionState::open))
+        fail(ErrorCode::invalid_input, "session {} has this reason and is {}, give another with -l: '{}'", id, state,
+             shown(reason));
+      if (id != 0) return;
+      sql_.run(
+          "INSERT INTO environment (id, fingerprint, device, versions, variables) VALUES (:i, :f, :d, :v, :a)"
+          " ON CONFLICT (id) DO NOTHING",
+          environment_id, environment.fingerprint, environment.device_json, versions_text(environment.versions),
+          variables_text(environment.variables));
+      sql_.run(fmt::format("INSERT INTO tuning_session (environment, reason, solvers, created_by, created_at, state)"
+                           " VALUES (:e, :r, :s, :b, {}, 'open')",
+                           kNow),
+               environment_id, reason, set, person());
+      id = sql_.number(fleet_dialect::kLastId);
+      for (const FleetSolver& one : present)
+        sql_.run("INSERT INTO session_solver (session, solver, op, version) VALUES (:s, :i, :o, :v)", id, one.id,
+                 one.op, one.version);
+    });
+    return id;
+  }
+
+  FleetSession session(int64_t id) override {
+    auto found = read_sessions("WHERE s.id = :i", id);
+    if (found.empty())
+      fail(ErrorCode::invalid_input,
+           "there is no session {}, `attune session list` shows them; begin one with: "
+           "attune session init -l REASON",
+           id);
+    return std::move(found.front());
+  }
+
+  std::vector<FleetSession> sessions() override { return read_sessions("WHERE s.id >= :i", 0); }
+
+  void end_session(int64_t id, SessionState state) override {
+    session(id);
+    sql_.transaction([&] {
+      sql_.run("UPDATE tuning_session SET state = :t WHERE id = :i AND state <> 'aborted'", name(state), id);
+      if (state == SessionState::aborted)
+        sql_.run(
+            "UPDATE job SET state = 'excluded', class = :c, detail = 'the session was aborted'"
+            " WHERE session = :i AND state IN ('queued', 'leased')",
+            name(Status::cancelled), id);
+    });
+  }
+
+  void set_applicability(int64_t session, const std::vector<Applicability>& all) override {
+    sql_.transaction([&] {
+      for (const Applicability& one : all)
+        sql_.run(
+            "INSERT INTO applicability (session, configuration, solver, applicable, reason)"
+            " VALUES (:s, :c, :o, :a, :r) ON CONFLICT (session, configuration, solver)"
+            " DO UPDATE SET applicable = excluded.applicable, reason = excluded.reason",
+            session, one.configuration, one.solver, one.applies ? 1 : 0, one.reason);
+    });
+  }
+
+  void visit_applicability(int64_t session, const std::function<void(const Applicability&)>& visit) override {
+    sql_.each<std::string, std::string, long long, std::string>(
+        "SELECT configuration, solver, applicable, reason FROM applicability WHERE session = :s"
+        " ORDER BY configuration, solver",
+        [&](const std::string& configuration, const std::string& solver, long long applies, const std::string& reason) {
+          visit({.configuration = configuration, .solver = solver, .reason = reason, .applies = applies != 0});
+        },
+        session);
+  }
+
+  size_t load_jobs(const JobLoad& load) override {
+    const FleetSession one = session(load.session);
+    if (one.state != name(SessionState::open))
+      fail(ErrorCode::invalid_input, "session {} is {} and takes no jobs, begin another: attune session init -l REASON",
+           one.id, one.state);
+    size_t num_new = 0;
+    sql_.transaction([&] { num_new = load_jobs_into(sql_, load); });
+    return num_new;
+  }
+
+  void visit_jobs(const JobFilter& filter, const std::function<void(const JobRow&)>& visit) override {
+    const std::string state = filter.state ? std::string(name(*filter.state)) : std::string();
+    sql_.each<long long, std::string, std::string, std::string, std::string, std::string, std::string, std::string,
+              std::string, std::string, long long, long long>(
+        fmt::format("SELECT j.id, j.step, j.state, j.configuration, c.problem, j.solver, j.reason, j.class, j.detail,"
+                    " j.agent, j.attempts, j.lease_until - {} FROM job j JOIN configuration c ON c.id = j.configuration"
+                    " WHERE j.session = :s AND (:t1 = '' OR EXISTS (SELECT 1 FROM tag t WHERE t.name = :t2"
+                    " AND t.configuration = j.configuration)) AND (:c1 = '' OR j.class = :c2)"
+                    " AND (:z1 = '' OR j.state = :z2) ORDER BY j.id",
+                    kNow),
+        [&](long long id, const std::string& step, const std::string& at, const std::string& configuration,
+            const std::string& problem, const std::string& solver, const std::string& reason,
+            const std::string& failure, const std::string& detail, const std::string& agent, long long attempts,
+            long long left_ms) {
+          visit({.id = id,
+                 .step = parse_fleet_step(step).value_or(FleetStep::perf_eval),
+                 .state = job_state(at),
+                 .configuration = configuration,
+                 .problem = problem,
+                 .solver = solver,
+                 .reason = reason,
+                 .failure = failure,
+                 .detail = detail,
+                 .agent = agent,
+                 .attempts = static_cast<int>(attempts),
+                 .lease_left_s = static_cast<double>(left_ms) / 1000});
+        },
+        filter.session, filter.tag, filter.tag, filter.failure, filter.failure, state, state);
+  }
+
+  size_t reset_jobs(int64_t session, const std::string& failure) override {
+    this->session(session);
+    size_t num_reset = 0;
+    sql_.transaction([&] {
+      num_reset = 0;
+      std::vector<std::string> configurations;
+      constexpr const char* kFailed = "session = :s AND state IN ('failed', 'excluded') AND (:c1 = '' OR class = :c2)";
+      sql_.each<std::string>(
+          fmt::format("SELECT DISTINCT configuration FROM job WHERE {}", kFailed),
+          [&](const std::string& one) { configurations.push_back(one); }, session, failure, failure);
+      num_reset = sql_.run(fmt::format("UPDATE job SET state = 'queued', attempts = 0, not_before = 0, class = '',"
+                                       " detail = '' WHERE {}",
+                                       kFailed),
+                           session, failure, failure);
+      for (const std::string& one : configurations) reopen_contest(sql_, session, one);
+    });
+    return num_reset;
+  }
+
+  std::vector<JobGroup> job_groups(int64_t session) override {
+    this->session(session);
+    std::vector<JobGroup> groups;
+    sql_.each<std::string, std::string, std::string, long long>(
+        "SELECT step, state, class, count(*) FROM job WHERE session = :s GROUP BY step, state, class",
+        [&](const std::string& step, const std::string& state, const std::string& failure, long long count) {
+          groups.push_back({parse_fleet_step(step).value_or(FleetStep::perf_eval), job_state(state), failure,
+                            static_cast<size_t>(count)});
+        },
+        session);
+    std::ranges::sort(groups, {}, [](const JobGroup& one) { return std::tuple(one.step, one.state, one.failure); });
+    return groups;
+  }
+
+  SessionRate rate(int64_t session) override {
+    SessionRate rate;
+    sql_.each<long long, long long>(
+        fmt::format("SELECT count(*), coalesce({0} - min(a.began), 0) FROM attempt a JOIN job j ON j.id = a.job"
+                    " WHERE j.session = :s AND a.ended > {0} - 600000 AND a.class <> 'node_lost'"
+                    " AND a.class <> 'cancelled'",
+                    kNow),
+        [&](long long count, long long over_ms) {
+          rate.num_ended = static_cast<size_t>(count);
+          rate.over_s = static_cast<double>(over_ms) / 1000;
+        },
+        session);
+    const auto events = [&](const char* kind) {
+      return static_cast<size_t>(
+          sql_.number("SELECT count(*) FROM event WHERE session = :s AND kind = :k", session, kind));
+    };
+    rate.num_lost = events("lease_expired");
+    rate.num_discarded = events("late_result");
+    return rate;
+  }
+
+  JobQueue& queue() override {
+    if (!queue_) queue_ = open_sql_job_queue(file_, max_wait_ms_);
+    return *queue_;
+  }
+
+  void visit_answers(int64_t session, const std::string& tag,
+                     const std::function<void(const FleetAnswer&)>& visit) override {
+    this->session(session);
+    if (!tag.empty()) check_tag(sql_, tag);
+    for (const FleetConfiguration& one : configurations(tag)) {
+      FleetAnswer answer{.configuration = one};
+      long long job = -1;
+      sql_.each<long long, std::string>(
+          "SELECT job, payload FROM decision WHERE session = :s AND configuration = :c",
+          [&](long long id, const std::string& payload) {
+            job = id;
+            answer.decision = std::get<Decision>(entry_from_json(payload));
+          },
+          session, one.id);
+      if (!answer.decision) {
+        answer.missing = why_missing(session, one.id);
+        if (tag.empty() && answer.missing.empty()) continue;
+        if (answer.missing.empty()) answer.missing = "no jobs were loaded for it";
+      } else {
+        read_results(job, answer);
+      }
+      visit(answer);
+    }
+  }
+
+ private:
+  std::vector<FleetConfiguration> configurations(const std::string& tag) {
+    std::vector<FleetConfiguration> all;
+    std::map<std::string, size_t> places;
+    constexpr const char* kOfTag =
+        "(:t1 = '' OR EXISTS (SELECT 1 FROM tag t WHERE t.name = :t2 AND t.configuration = c.id))";
+    sql_.each<std::string, std::string, std::string, std::string, long long>(
+        fmt::format("SELECT c.id, c.op, c.problem, c.source, c.added_at FROM configuration c WHERE {}"
+                    " ORDER BY c.number",
+                    kOfTag),
+        [&](const std::string& id, const std::string& op, const std::string& problem, const std::string& source,
+            long long added_at) {
+          places.emplace(id, all.size());
+          all.push_back({.id = id,
+                         .op = op,
+                         .key = problem,
+                         .line = problem,
+                         .source = source,
+                         .added_at = utc_time_text(added_at),
+                         .tags = {}});
+        },
+        tag, tag);
+    sql_.each<std::string, std::string, long long>(
+        "SELECT configuration, name, recurrent FROM tag ORDER BY name",
+        [&](const std::string& id, const std::string& one, long long recurrent) {
+          const auto place = places.find(id);
+          if (place == places.end()) return;
+          all[place->second].tags.push_back(one);
+          if (recurrent != 0) all[place->second].is_recurrent = true;
+        });
+    return all;
+  }
+
+  std::vector<FleetSession> read_sessions(const std::string& condition, int64_t value) {
+    std::vector<FleetSession> found;
+    sql_.each<long long, std::string, std::string, long long, std::string, std::string, std::string, std::string,
+              std::string>(
+        fmt::format("SELECT s.id, s.reason, s.created_by, s.created_at, s.state, e.fingerprint, e.device, e.versions,"
+                    " e.variables FROM tuning_session s JOIN environment e ON e.id = s.environment {} ORDER BY s.id",
+                    condition),
+        [&](long long id, const std::string& reason, const std::string& created_by, long long created_at,
+            const std::string& state, const std::string& fingerprint, const std::string& device,
+            const std::string& versions, const std::string& variables) {
+          found.push_back({.id = id,
+                           .reason = reason,
+                           .created_by = created_by,
+                           .created_at = utc_time_text(created_at),
+                           .state = state,
+                           .environment = {fingerprint, device, nlohmann::json::parse(versions).get<Versions>(),
+                                           nlohmann::json::parse(variables).get<std::vector<std::string>>()},
+                           .solvers = {}});
+        },
+        value);
+    for (FleetSession& one : found) {
+      sql_.each<std::string, std::string, std::string, long long>(
+          "SELECT v.solver, v.version, v.op, s.tunable FROM session_solver v JOIN solver s ON s.id = v.solver"
+          " AND s.version = v.version AND s.op = v.op WHERE v.session = :s ORDER BY v.op, v.solver",
+          [&](const std::string& id, const std::string& version, const std::string& op, long long tunable) {
+            one.solvers.push_back({id, version, op, tunable != 0, ""});
+          },
+          one.id);
+    }
+    return found;
+  }
+
+  /// Why a configuration has no decision; empty: it has no jobs.
+  std::string why_missing(int64_t session, const std::string& configuration) {
+    std::vector<std::string> open, failures;
+    bool has_jobs = false;
+    sql_.each<std::string, std::string, std::string, std::string, std::string>(
+        "SELECT step, solver, state, class, detail FROM job WHERE session = :s AND configuration = :c ORDER BY id",
+        [&](const std::string& step, const std::string& solver, const std::string& state, const std::string& failure,
+            const std::string& detail) {
+          has_jobs = true;
+          const std::string what = solver.empty() ? step : step + " of " + solver;
+          if (state == "queued" || state == "leased")
+            open.push_back(what);
+          else if (state != "done")
+            failures.push_back(fmt::format("{}: {}{}{}", what, failure, detail.empty() ? "" : ", ", detail));
+        },
+        session, configuration);
+    if (!has_jobs) return {};
+    if (!open.empty())
+      return fmt::format("{} not done: {}{}", open.size() == 1 ? "1 job is" : fmt::format("{} jobs are", open.size()),
+                         open.front(), open.size() > 1 ? ", …" : "");
+    if (!failures.empty()) return join(failures, "; ");
+    return "its jobs have ended without a decision: no step that decides was loaded";
+  }
+
+  void read_results(long long job, FleetAnswer& answer) {
+    sql_.each<std::string, std::string, double, long long>(
+        "SELECT solver, candidate, median_us, workspace FROM result WHERE job = :j ORDER BY ordinal",
+        [&](const std::string& solver, const std::string& candidate, double us, long long workspace) {
+          answer.finalists.push_back({solver, Candidate::parse(candidate), us, static_cast<uint64_t>(workspace)});
+        },
+        job);
+    sql_.connection().guard([&] {
+      soci::session& session = sql_.connection().session();
+      std::string name, arguments;
+      soci::blob bytes(session);
+      soci::statement statement =
+          (session.prepare << "SELECT k.name, k.arguments, b.bytes FROM kernel k JOIN kernel_bytes b"
+                              " ON b.sha256 = k.sha256 WHERE k.job = :j ORDER BY k.name, k.arguments",
+           soci::use(job), soci::into(name), soci::into(arguments), soci::into(bytes));
+      statement.execute();
+      while (statement.fetch()) {
+        std::string content(bytes.get_len(), '\0');
+        if (!content.empty()) bytes.read(0, content.data(), content.size());
+        answer.kernels.push_back({name, arguments, std::move(content)});
+      }
+    });
+  }
+
+  std::filesystem::path file_;
+  int max_wait_ms_;
+  FleetSql sql_;
+  std::unique_ptr<JobQueue> queue_;
+};
+
+}  // namespace
+
+std::string_view name(SessionState state) noexcept {
+  constexpr std::array<std::string_view, 3> kNames = {"open", "closed", "aborted"};
+  return kNames.at(static_cast<size_t>(state));
+}
+
+std::filesystem::path fleet_store_file(const std::string& store) {
+  constexpr std::string_view kScheme = "sqlite:";
+  const char* const variable = variable_or_null("ATTUNE_STORE");
+  const std::string named = !store.empty() ? store : variable != nullptr ? variable : "";
+  if (named.empty()) {
+    check_home_location();
+    return home_location().path / "fleet.db";
+  }
+  if (!named.starts_with(kScheme) || named.size() == kScheme.size())
+    fail(ErrorCode::invalid_input, "this version keeps a fleet's store in SQLite, name it as sqlite:FILE: '{}'",
+         shown(named, 500));
+  return fixed_path(named.substr(kScheme.size()));
+}
+
+std::unique_ptr<FleetStore> open_fleet_store(const std::string& store, FleetStoreUse use, int max_wait_ms) {
+  const auto file = fleet_store_file(store);
+  std::error_code ignored;
+  if (use == FleetStoreUse::existing && !std::filesystem::exists(file, ignored))
+    fail(ErrorCode::invalid_input,
+         "there is no fleet's store yet, begin with: attune configs import -t TAG -f FILE: '{}'", file.string());
+  try {
+    claim_fleet_file(file);
+    return std::make_unique<SqlFleetStore>(file, max_wait_ms);
+  } catch (const Error& error) {
+    // Which file it is, is the user's choice.
+    if (error.code() != ErrorCode::database) throw;
+    throw Error(ErrorCode::invalid_input, error.what());
+  }
+}
+
+}  // namespace attune
