@@ -176,7 +176,7 @@ int merge_files_of_miopen(const TablesOptions& options) {
     return 0;
   }
   print_line(stdout, fmt::format("{}, {} of {} in '{}'", name(merge.kind), counted(merge.num_values, "value"),
-                                 counted(merge.num_keys, "key"), options.output));
+                                 counted(merge.num_keys, "key"), options.output.string()));
   for (const MergedInput& one : merge.inputs)
     print_line(stdout, fmt::format("  {:>8} of {:>8}  {}", one.num_taken, counted(one.num_values, "value"), one.file));
   return 0;
