@@ -178,8 +178,9 @@ void update_blocked(FleetSql& sql, int64_t session) {
 }
 
 void free_blocked(FleetSql& sql, int64_t session, const std::string& configuration) {
+  // NOT IN, because = would choose the index by states.
   sql.run(fmt::format("UPDATE job AS j SET not_before = 0 WHERE j.session = :s AND j.configuration = :c"
-                      " AND j.state = 'queued' AND j.not_before >= {} AND {}",
+                      " AND j.state NOT IN ('leased', 'done', 'failed', 'excluded') AND j.not_before >= {} AND {}",
                       kBlocked, kIsUnblocked),
           session, configuration);
 }

@@ -23,7 +23,7 @@ inline constexpr const char* kIsUnblocked =
     "(j.requires < 0 OR EXISTS (SELECT 1 FROM job r WHERE r.id = j.requires AND r.state NOT IN ('queued', 'leased')))"
     " AND (j.step <> 'perf_contest' OR NOT EXISTS (SELECT 1 FROM job o WHERE o.session = j.session"
     " AND o.configuration = j.configuration AND o.step IN ('perf_compile', 'perf_eval')"
-    " AND o.state IN ('queued', 'leased')))";
+    " AND o.state NOT IN ('done', 'failed', 'excluded')))";  // IN would choose the index by states.
 
 /// Blocks or frees all queued jobs of a session that depend on others.
 void update_blocked(FleetSql& sql, int64_t session);
