@@ -200,22 +200,44 @@ class AgentRun {
     counts_ = sum_of(counts_, work.counts());
   }
 
-  /// Why jobs are left, a sentence for each group of steps; empty: none is.
+  JobCounts counts_of(FleetStep step) const {
+    return queue_.counts({.session = options_.session, .steps = {step}, .agent = {}});
+  }
+
+  /// The compile steps that this run was not asked for and whose jobs are open.
+  std::vector<FleetStep> open_compile_steps() const {
+    std::vector<FleetStep> open;
+    for (const FleetStep step : options_.steps) {
+      if (compiles(step)) continue;
+      const FleetStep before = step == FleetStep::find_eval ? FleetStep::find_compile : FleetStep::perf_compile;
+      const JobCounts counts = counts_of(before);
+      if (counts.queued + counts.leased > 0 && std::ranges::find(options_.steps, before) == options_.steps.end())
+        open.push_back(before);
+    }
+    return open;
+  }
+
+  /// Why jobs are left, a sentence each; empty: none is.
   std::vector<std::string> left() const {
     std::vector<std::string> all;
     for (const bool is_compile : {true, false}) {
       const ClaimFilter filter = filter_of(options_, is_compile);
       if (filter.steps.empty()) continue;
+      const std::string steps = text_of(filter.steps);
       const JobCounts now = queue_.counts(filter);
-      if (now.leased > 0) all.push_back(fmt::format("{} held by other agents", counted(now.leased, "job")));
-      if (const size_t num_free = now.queued - std::min(now.queued, now.blocked); num_free > 0)
-        all.push_back(fmt::format("{} of {} left in the queue", counted(num_free, "job"), text_of(filter.steps)));
-      if (now.blocked > 0 && now.blocked == now.queued)
-        all.push_back(fmt::format("{} of {} for jobs that have not ended; `attune status --session {}` names them",
-                                  now.blocked == 1 ? "1 job waits" : fmt::format("{} jobs wait", now.blocked),
-                                  text_of(filter.steps), options_.session));
-      else if (now.blocked > 0)
-        all.push_back(fmt::format("{} blocked by those", counted(now.blocked, "job")));
+      if (now.leased > 0)
+        all.push_back(fmt::format("{} of {} held by other agents", counted(now.leased, "job"), steps));
+      const size_t num_blocked = std::min(now.queued, now.blocked);
+      if (now.queued > num_blocked)
+        all.push_back(fmt::format("{} of {} left in the queue", counted(now.queued - num_blocked, "job"), steps));
+      if (num_blocked == 0) continue;
+      const std::string blocked =
+          fmt::format("{} of {} for jobs before them",
+                      num_blocked == 1 ? "1 job waits" : fmt::format("{} jobs wait", num_blocked), steps);
+      const auto before = open_compile_steps();
+      all.push_back(before.empty() ? blocked
+                                   : fmt::format("{}, run `attune fleet run --session {} --steps {}` first", blocked,
+                                                 options_.session, text_of(before)));
     }
     return all;
   }

@@ -139,15 +139,17 @@ TEST_F(FleetWorkTest, ALineThatIsNoProblemEndsItsJobAlone) {
 }
 
 TEST_F(FleetWorkTest, ARunThatWasKilledBeforeItsCommitTakesItsResultsFromTheJournal) {
-  queue_.add(FleetStep::perf_eval, kProblem, kSolver);
-  queue_.add(FleetStep::perf_contest, kProblem, "");
-  run();
-  const size_t verified = num_verified();
-  const auto decision = queue_.at(2).outcome.decision;
-  for (auto& one : queue_.jobs) one.state = JobState::queued;
-  run();
-  EXPECT_EQ(num_verified(), verified);
-  EXPECT_EQ(queue_.at(2).outcome.decision, decision);
+  for (const FleetStep step : {FleetStep::perf_eval, FleetStep::perf_contest}) {
+    const int64_t job = queue_.add(step, kProblem, step == FleetStep::perf_eval ? kSolver : "");
+    run();
+    const size_t verified = num_verified();
+    const auto decision = queue_.at(job).outcome.decision;
+    queue_.at(job).state = JobState::queued;
+    run();
+    EXPECT_EQ(queue_.at(job).state, JobState::done);
+    EXPECT_EQ(num_verified(), verified);
+    EXPECT_EQ(queue_.at(job).outcome.decision, decision);
+  }
 }
 
 TEST_F(FleetWorkTest, LeasesAreRenewedEveryTwentySeconds) {

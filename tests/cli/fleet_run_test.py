@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: MIT
+"""Tuning sessions from driver lines to MIOpen's files: agents, kills, exports. Most run on fake:0; no time is asserted."""
+import signal
+import sqlite3
+import time
+import unittest
+
+import story
+
+LINES = """./bin/MIOpenDriver conv -n 2 -c 8 -H 9 -W 8 -k 8 -y 3 -x 3 -p 1 -q 1 -F 1
+./bin/MIOpenDriver conv -n 1 -c 4 -H 7 -W 7 -k 6 -y 1 -x 1 -F 2
+./bin/MIOpenDriver conv -n 1 -c 4 -H 6 -W 5 -k 4 -y 3 -x 3 -p 1 -q 1 -u 2 -v 2 -F 4
+"""
+FAKE = ("--devices", "fake:0")
+QUIET = ("--quiet-wait", "0")
+
+
+class Session(story.Story):
+    """A session of three convolutions with the jobs of some steps."""
+
+    device = FAKE
+
+    def begin(self, steps, lines=LINES, applicable=True):
+        self.put("lines.txt", lines)
+        self.attune("configs", "import", "-t", "few", "-f", "lines.txt")
+        self.attune("solvers", "update", *self.device)
+        self.attune("session", "init", "-l", "test", *self.device)
+        self.attune("applicability", "update", "--session", "1")
+        only = ("-o",) if applicable else ()
+        self.attune("jobs", "load", "--session", "1", "-t", "few", "--steps", steps, *only, "-l", "test")
+
+    def run_steps(self, steps, *arguments, **how):
+        return self.attune("fleet", "run", "--session", "1", "--steps", steps, *self.device, *QUIET, *arguments, **how)
+
+    def jobs(self):
+        return self.attune("jobs", "list", "--session", "1", "--json").json
+
+    def states(self):
+        return {(one["step"], one["solver"], one["problem"]): one["state"] for one in self.jobs()}
+
+    def export(self, *what, **how):
+        return self.attune("export", "--session", "1", *what, "--json", **how).json
+
+    def query(self, sql):
+        with sqlite3.connect(self.home / "fleet.db") as store:
+            return store.execute(sql).fetchall()
+
+    def check_files(self, platform="HOST", num_keys=3):
+        """Exports all files and has each parsed again."""
+        made = self.export("-f", "-p", "-k", "-c", "-o", "files")
+        self.assertEqual(made["lacking"], [])
+        names = [one["file"].rsplit("/", 1)[1] for one in made["files"]]
+        stem = names[1].removesuffix(".db")
+        self.assertEqual(names, [f"{stem}.{platform}.fdb.txt", f"{stem}.db", f"{stem}.db.txt", f"{stem}.kdb",
+                                 "conv_tuned.csv"])
+        for name in names[:-1]:
+            self.attune("check", f"files/{name}")
+        find_db = self.read(f"files/{names[0]}").splitlines()
+        self.assertEqual(len(find_db), num_keys)
+        self.assertEqual(find_db, sorted(find_db))
+        self.assertEqual(len(self.rows("files/conv_tuned.csv")), num_keys)
+        return names
+
+
+class FakeSession(Session):
+    def test_perf_steps_alone_end_with_all_files(self):
+        self.begin("perf_compile,perf_eval")
+        self.assertIn("perf_contest", {step for step, _, _ in self.states()})
+        result = self.run_steps("miopen_perf_compile")
+        self.assertIn("3 jobs done", result.stdout.replace("6 jobs", "3 jobs"))
+        done = self.run_steps("perf_eval", "--json").json
+        self.assertEqual((done["ending"], done["failed"], done["given_back"], done["left"]), ("done", 0, 0, []))
+        self.assertEqual(set(self.states().values()), {"done"})
+        self.assertEqual(self.run_steps("perf_compile,perf_eval", "--json").json["jobs"], [])
+        names = self.check_files()
+        for line in self.read(f"files/{names[0]}").splitlines():
+            self.assertRegex(line, r"-(F|B|W)=fake\.conv:[0-9.]+,[0-9]+,miopenConvolution(Fwd|BwdData|BwdWeights)Algo")
+
+    def test_find_steps_alone_do_so_without_a_search(self):
+        self.begin("find_compile,find_eval")
+        self.run_steps("find_compile,find_eval")
+        self.assertEqual(set(self.states().values()), {"done"})
+        self.check_files()
+        tried = {story.candidate_name(one["candidate"]) for kind, one in self.journal() if kind == "record"}
+        self.assertEqual(len([name for name in tried if "fake.conv" in name]), 1)
+
+    def test_a_solver_that_does_not_apply_ends_unsupported(self):
+        self.begin("perf_compile,perf_eval", applicable=False)
+        done = self.run_steps("perf_compile,perf_eval", "--json").json
+        self.assertEqual((done["failed"], done["left"]), (0, []))
+        self.assertLessEqual(set(self.states().values()), {"done", "excluded"})
+        self.check_files()
+
+    def test_an_eval_step_waits_for_its_compile_step(self):
+        self.begin("perf_compile,perf_eval")
+        result = self.run_steps("perf_eval", status=1)
+        self.assertIn("attune fleet run --session 1 --steps perf_compile", result.stderr)
+
+    def test_another_environment_is_refused_and_each_difference_named(self):
+        self.begin("find_compile,find_eval")
+        result = self.run_steps("find_compile", status=4, env={"BLIS_ARCH_TYPE": "3"})
+        self.assertIn("BLIS_ARCH_TYPE is absent in the session and '3' here", result.stderr)
+        self.assertEqual(set(self.states().values()), {"queued"})
+
+    def test_bad_input_is_one_sentence(self):
+        self.begin("find_compile,find_eval")
+        for arguments, says in (("--session 7 --steps find_eval", "7"), ("--session 1 --steps tune", "'tune'"),
+                                ("--session 1 --steps find_eval --budget soon", "--budget"),
+                                ("--session 0 --steps find_eval", "--session")):
+            with self.subTest(arguments):
+                result = self.attune("fleet", "run", *arguments.split(), *self.device, status=2)
+                self.assertEqual(len(result.stderr.splitlines()), 1, str(result))
+                self.assertIn(says, result.stderr)
+        self.refused("export", "--session", "1", says="say what to export")
+
+    def test_an_export_lists_what_it_lacks_and_writes_the_rest(self):
+        self.begin("find_compile,find_eval")
+        made = self.export("-f", "-t", "few", status=1)
+        self.assertEqual(len(made["lacking"]), 3)
+        self.assertTrue(all(one["reason"] for one in made["lacking"]))
+        self.run_steps("find_compile,find_eval")
+        self.put("more.txt", LINES.replace("-n 1 -c 4 -H 6", "-n 3 -c 4 -H 6"))
+        self.attune("configs", "import", "-t", "few", "-f", "more.txt")
+        result = self.attune("export", "--session", "1", "-f", "-t", "few", status=1)
+        self.assertIn("lacks conv", result.stderr)
+        self.assertIn("the files lack 1 configuration", result.stderr)
+        self.assertEqual(sum(len(path.read_text().splitlines()) for path in self.work.glob("*.fdb.txt")), 3)
+
+    def test_an_export_refuses_to_replace_another_file(self):
+        self.begin("find_compile,find_eval")
+        self.run_steps("find_compile,find_eval")
+        made = self.export("-k")
+        name = made["files"][0]["file"].rsplit("/", 1)[-1]
+        self.put(name, "a letter")
+        self.refused("export", "--session", "1", "-k", says="name another folder with -o")
+
+
+class Interrupted(Session):
+    def test_a_signal_gives_leases_back(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with self.subTest(number):
+                if number == signal.SIGTERM:
+                    self.begin("perf_compile,perf_eval")
+                running = self.start("fleet", "run", "--session", "1", "--steps", "perf_compile,perf_eval",
+                                     *self.device, *QUIET)
+                self.wait_for_a_lease(running)
+                running.send(number)
+                result = running.wait()
+                if result.status != 0:  # It had ended before the signal came.
+                    self.assertEqual(result.status, 128 + number, str(result))
+                self.assertNotIn("leased", self.states().values())
+
+    def wait_for_a_lease(self, running):
+        end = time.monotonic() + 30
+        while time.monotonic() < end and not running.has_ended():
+            if self.query("SELECT count(*) FROM job WHERE state = 'leased'")[0][0] > 0:
+                return
+            time.sleep(0.005)
+
+    def test_kills_change_nothing(self):
+        """An agent that is killed at many points leaves the same jobs, and no committed one is measured twice."""
+        self.begin("perf_compile,perf_eval")
+        delay, num_kills = 0.05, 0
+        while True:
+            running = self.start("fleet", "run", "--session", "1", "--steps", "perf_compile,perf_eval", *self.device,
+                                 *QUIET)
+            end = time.monotonic() + delay
+            while time.monotonic() < end and not running.has_ended():
+                time.sleep(0.005)
+            if running.has_ended():
+                self.assertEqual(running.wait().status, 0)
+                break
+            running.send(signal.SIGKILL)
+            self.assertEqual(running.wait().status, -signal.SIGKILL)
+            num_kills += 1
+            delay *= 1.3
+        self.assertGreater(num_kills, 3)
+        self.assertEqual(set(self.states().values()), {"done"})
+        self.assertEqual(len(self.jobs()), len(self.states()))
+        self.assertEqual(set(self.query("SELECT count(*) FROM attempt WHERE class = 'ok' GROUP BY job")), {(1,)})
+        self.assertEqual(self.query("SELECT count(*) FROM configuration"), [(3,)])
+        self.check_files()
+
+
+class HostSession(Session):
+    device = ("--devices", "cpu:0")
+
+    def test_the_processor_from_lines_to_files(self):
+        self.begin("perf_compile,perf_eval", "\n".join(LINES.splitlines()[:1]) + "\n")
+        done = self.run_steps("perf_compile,perf_eval", "--max-trials", "4", "--json", timeout=110).json
+        self.assertEqual((done["failed"], done["left"]), (0, []), done)
+        names = self.check_files(num_keys=1)
+        kernels = self.attune("check", f"files/{names[3]}", "--json").json
+        self.assertTrue(kernels)
+        solvers = {entry.split(":")[0] for entry in self.read(f"files/{names[0]}").split("=", 1)[1].split(";")}
+        self.assertIn("conv.im2col", solvers)
+
+
+if __name__ == "__main__":
+    story.main()
