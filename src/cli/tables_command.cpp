@@ -168,7 +168,7 @@ int merge_files_of_miopen(const TablesOptions& options) {
     ordered_json files = ordered_json::array();
     for (const MergedInput& one : merge.inputs)
       files.push_back({{"file", one.file}, {"num_values", one.num_values}, {"num_taken", one.num_taken}});
-    print_json({{"output", options.output},
+    print_json({{"output", options.output.string()},
                 {"kind", name(merge.kind)},
                 {"num_keys", merge.num_keys},
                 {"num_values", merge.num_values},
