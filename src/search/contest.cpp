@@ -442,10 +442,9 @@ void Contest::restart() {
   auto& state = *state_;
   state.wanted.clear();
   if (state.phase == Phase::race) return;
-  if (state.exhaustive)
-    state.phase = Phase::finals;  // Its samples stay, and decide again.
-  else
-    state.start_finals();
+  if (!state.exhaustive) return state.start_finals();
+  state.result = {};
+  state.phase = Phase::finals;  // Its samples stay, and decide again.
 }
 
 void Contest::delayed() { state_->waited = true; }

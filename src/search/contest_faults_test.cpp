@@ -74,6 +74,17 @@ TEST(ContestFaults, AClockThatMovesAtEveryLookStillEnds) {
   EXPECT_EQ(result.winner, 0u);
 }
 
+TEST(ContestFaults, AnExhaustiveContestWhoseEntrantsAllLeaveDecidesNothing) {
+  const std::map<Slot, double> times = {{0, 110}, {1, 100}};
+  SyntheticWorld world(times, kSteady, 1);
+  Contest contest = Contest::exhaustive(0, 31, {});
+  EXPECT_TRUE(play(contest, world, entrants_of(times)).decided);
+  for (const Slot slot : {0u, 1u}) contest.withdraw(slot);  // They were wrong when they were verified again.
+  EXPECT_TRUE(std::holds_alternative<ContestEnd>(contest.next()));
+  EXPECT_FALSE(contest.result().decided);
+  EXPECT_TRUE(contest.result().finalists.empty());
+}
+
 /// A decision with a dirty final in which slot 1 is faster by `gain`.
 ContestResult decide_dirty(double gain, bool incumbent, double dirty) {
   const std::map<Slot, double> times = {{0, 100 * (1 + gain)}, {1, 100}};
