@@ -487,6 +487,8 @@ TEST_F(FleetStoreTest, FilesOfOthersAreRefusedAndUnchanged) {
   const auto link = folder_.path() / "link.db";
   std::filesystem::create_symlink(other, link);
   EXPECT_THAT(refusal([&] { open_fleet_store("sqlite:" + link.string()); }), HasSubstr("link"));
+  std::filesystem::create_symlink(text, folder_.path() / "new.db-wal");
+  EXPECT_THAT(refusal([&] { open_fleet_store("sqlite:" + (folder_.path() / "new.db").string()); }), HasSubstr("link"));
   EXPECT_THAT(refusal([&] { open_fleet_store("sqlite:" + folder_.path().string()); }), HasSubstr("regular file"));
   EXPECT_THAT(refusal([&] { open_fleet_store("mysql://head/fleet"); }), HasSubstr("sqlite:FILE"));
   EXPECT_THAT(refusal([&] { open(FleetStoreUse::existing); }), HasSubstr("attune configs import"));
@@ -506,10 +508,18 @@ TEST_F(FleetStoreTest, ALockedFileIsRefusedAfterTheWait) {
 }
 
 TEST_F(FleetStoreTest, AReadOnlyFileIsRefused) {
-  if (::geteuid() == 0) GTEST_SKIP() << "root may write every file";
-  open();
-  ::chmod(file().c_str(), 0400);
-  EXPECT_THAT(refusal([&] { open(); }), HasSubstr("cannot be opened for writing"));
+  const auto store = folder_.put("read_only.db", "");
+  ::chmod(store.c_str(), 0444);
+  const bool is_root = ::geteuid() == 0;
+  if (is_root) {  // Root may write every file.
+    ::chmod(folder_.path().c_str(), 0755);
+    ASSERT_EQ(::seteuid(65534), 0);
+  }
+  const std::string says = refusal([&] { open_fleet_store("sqlite:" + store.string()); });
+  if (is_root) {
+    ASSERT_EQ(::seteuid(0), 0);
+  }
+  EXPECT_THAT(says, HasSubstr("cannot be opened for writing (Permission denied)"));
 }
 
 /// The first column of a row of Markdown, and the names in the second, without their quotes.
