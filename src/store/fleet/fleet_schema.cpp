@@ -142,6 +142,11 @@ std::span<const std::string_view> fleet_migrations() { return kFleetMigrations; 
 
 void claim_fleet_file(const std::filesystem::path& file) {
   check_not_planted(file);
+  for (const char* end : {"-wal", "-shm"}) {
+    struct stat companion {};
+    const std::string beside = file.string() + end;
+    if (::lstat(beside.c_str(), &companion) == 0 && S_ISLNK(companion.st_mode)) fail_to_open(beside, ELOOP);
+  }
   if (file.has_parent_path()) make_private_folder(file.parent_path());
   struct stat status {};
   if (::lstat(file.c_str(), &status) == 0) {

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <atomic>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -127,6 +127,30 @@ TEST_F(FleetStoreTest, TheFileAndItsFolderArePrivate) {
   EXPECT_EQ(status.st_mode & 0777, 0600u);
   ASSERT_EQ(::stat(file().parent_path().c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0700u);
+}
+
+TEST_F(FleetStoreTest, SeveralProgramsMayMakeTheStoreAtOnce) {
+  std::vector<pid_t> children;
+  for (int i = 0; i < 6; ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      try {
+        open()->add_configurations({configuration(1), configuration(2 + i)});
+        ::_exit(0);
+      } catch (const Error& error) {
+        std::fprintf(stderr, "%s\n", error.what());
+        ::_exit(1);
+      }
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_EQ(number("SELECT count(*) FROM configuration"), 7);
+  EXPECT_EQ(number("SELECT count(*) FROM schema_version"), 1);
 }
 
 TEST_F(FleetStoreTest, RepeatedSetUpAddsNothing) {
@@ -504,6 +528,8 @@ TEST_F(FleetStoreTest, FilesOfOthersAreRefusedAndUnchanged) {
   const auto link = folder_.path() / "link.db";
   std::filesystem::create_symlink(other, link);
   EXPECT_THAT(refusal([&] { open_fleet_store("sqlite:" + link.string()); }), HasSubstr("link"));
+  std::filesystem::create_symlink(text, folder_.path() / "new.db-wal");
+  EXPECT_THAT(refusal([&] { open_fleet_store("sqlite:" + (folder_.path() / "new.db").string()); }), HasSubstr("link"));
   EXPECT_THAT(refusal([&] { open_fleet_store("sqlite:" + folder_.path().string()); }), HasSubstr("regular file"));
   EXPECT_THAT(refusal([&] { open_fleet_store("mysql://head/fleet"); }), HasSubstr("sqlite:FILE"));
   EXPECT_THAT(refusal([&] { open(FleetStoreUse::existing); }), HasSubstr("attune configs import"));
@@ -523,10 +549,18 @@ TEST_F(FleetStoreTest, ALockedFileIsRefusedAfterTheWait) {
 }
 
 TEST_F(FleetStoreTest, AReadOnlyFileIsRefused) {
-  if (::geteuid() == 0) GTEST_SKIP() << "root may write every file";
-  open();
-  ::chmod(file().c_str(), 0400);
-  EXPECT_THAT(refusal([&] { open(); }), HasSubstr("cannot be opened for writing"));
+  const auto store = folder_.put("read_only.db", "");
+  ::chmod(store.c_str(), 0444);
+  const bool is_root = ::geteuid() == 0;
+  if (is_root) {  // Root may write every file.
+    ::chmod(folder_.path().c_str(), 0755);
+    ASSERT_EQ(::seteuid(65534), 0);
+  }
+  const std::string says = refusal([&] { open_fleet_store("sqlite:" + store.string()); });
+  if (is_root) {
+    ASSERT_EQ(::seteuid(0), 0);
+  }
+  EXPECT_THAT(says, HasSubstr("cannot be opened for writing (Permission denied)"));
 }
 
 /// The first column of a row of Markdown, and the names in the second, without their quotes.

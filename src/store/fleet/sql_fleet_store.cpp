@@ -216,6 +216,7 @@ class SqlFleetStore final : public FleetStore {
   }
 
   void visit_jobs(const JobFilter& filter, const std::function<void(const JobRow&)>& visit) override {
+    if (!filter.tag.empty()) check_tag(sql_, filter.tag);
     const std::string state = filter.state ? std::string(name(*filter.state)) : std::string();
     sql_.each<long long, std::string, std::string, std::string, std::string, std::string, std::string, std::string,
               std::string, std::string, long long, long long>(
