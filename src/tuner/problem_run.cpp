@@ -327,17 +327,19 @@ Milliseconds ProblemRun::run_limit(uint32_t launches) const {
   return limit_of(std::max(how_.run_deadline_s, kSlow * expected_s));
 }
 
-/// Ends a problem with no candidate left. If one was lost with its worker through no fault of its own, another run may
-/// decide it.
+/// Ends a problem with no candidate left. If the machine failed one (no memory, a lost worker), that says nothing about
+/// the problem, and another run may decide it.
 void ProblemRun::finish_without_row() {
   std::string nobody =
       baseline_ == 0 ? "no solver's untuned or recommended config is correct, so there is no default to compare with; "
                      : "";
   if (const Requirement required = how_.protocol.require; required != Requirement::none && !has_possible_winner())
     nobody += fmt::format("no candidate on this machine is {}, as --require asks; ", text(required));
-  const bool is_lost = std::any_of(result_.failures.begin(), result_.failures.end(),
-                                   [](const auto& one) { return one.second.status == Status::device_lost; });
-  finish(is_lost ? Ending::cut : Ending::unsupported, (is_lost ? "" : nobody) + failure_summary());
+  const auto machine_failed = [](const auto& one) {
+    return one.second.status == Status::device_lost || one.second.status == Status::out_of_memory;
+  };
+  const bool may_be_decided = std::any_of(result_.failures.begin(), result_.failures.end(), machine_failed);
+  finish(may_be_decided ? Ending::cut : Ending::unsupported, (may_be_decided ? "" : nobody) + failure_summary());
 }
 
 std::string ProblemRun::failure_summary() const {

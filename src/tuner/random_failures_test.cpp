@@ -158,6 +158,10 @@ TEST(RandomFailures, EndInADecisionOrAReasonAndBreakNoCheck) {
       ++endings[result.ending];
       EXPECT_EQ(result.ending == Ending::decided, result.decision.has_value()) << "seed " << seed;
       EXPECT_TRUE(result.ending == Ending::decided || !result.reason.empty()) << "seed " << seed;
+      for (const auto& [candidate, outcome] : result.failures) {
+        const bool machine_failed = outcome.status == Status::out_of_memory || outcome.status == Status::device_lost;
+        EXPECT_FALSE(machine_failed && result.ending == Ending::unsupported) << "seed " << seed;
+      }
     }
   }
   EXPECT_GT(endings[Ending::decided], num / 2);
