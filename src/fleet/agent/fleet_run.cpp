@@ -165,7 +165,8 @@ class AgentRun {
       const Contender contender = static_contender(*solver, problem, device());
       if (!contender.parts.empty()) continue;  // Kernels of its parts belong to other ops.
       const Kernels::Request request{&problem, &contender, row.candidate};
-      for (const Binary& binary : own_kernels_->find({&request, 1}).front().binaries) {
+      const auto found = own_kernels_->find({&request, 1});
+      for (const Binary& binary : found.front().binaries) {
         const auto options = binary.metadata.find("options");
         all.push_back({binary.recipe + binary.file.extension().string(),
                        options == binary.metadata.end() ? "" : options->second, read_file(binary.file)});
