@@ -3,9 +3,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/locations.h"
+#include "base/variable.h"
 #include "cli/command.h"
 #include "cli/flags/arguments.h"
 #include "report/json_output.h"
+#include "store/fleet/fleet_store.h"
 
 namespace attune {
 namespace {
@@ -18,7 +20,9 @@ std::string why_absent(const std::filesystem::path& path) {
 }
 
 int run_paths(bool json) {
-  const auto locations = all_locations();
+  auto locations = all_locations();
+  locations.push_back({"fleet", fleet_store_file(""),
+                       variable_or_null("ATTUNE_STORE") != nullptr ? "ATTUNE_STORE" : home_location().set_by});
   if (json) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (const auto& location : locations) {

@@ -187,6 +187,8 @@ class OlderSpelling(FleetStory):
                     "--mark_recurrent")
         self.assertEqual(self.query("SELECT name, recurrent FROM tag"), [("resnet50", 1)] * 2)
         self.attune("tuna", "go_fish", "miopen", "--update_solvers")
+        for arguments in (("--help",), ("go_fish", "--help"), ("go_fish", "miopen", "import_configs", "-h")):
+            self.assertIn("import_configs -t TAG", self.attune("tuna", *arguments).stdout)
 
     def test_a_flag_without_a_meaning_is_refused_with_a_sentence(self):
         for arguments, says in ((("import_configs", "-m", "Resnet50"), "frameworks and models are not kept"),

@@ -19,6 +19,8 @@ PASSWD = "root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1:daemon:/usr/sbin:/usr/sb
 DEADLINE_S = 20
 TUNE = ["tune", "-m", "1", "-n", "8", "-k", "8", "--dtype", "fp32", *FAKE]
 
+HOST = ["--devices", "cpu:0"]
+CONVOLUTION = "conv direction=fwd n=1 c=4 h=5 w=5 k=4 y=3 x=3 dtype=fp32"
 CI_ARGUMENTS = "--devices fake:0 --quiet-wait 0 --max-trials 4"
 # How each command does its work, so that an option more is all that can be refused.
 COMMANDS = {
@@ -45,6 +47,17 @@ COMMANDS = {
     "quarantine add": ["quarantine", "add", "portable.gemm", "--reason", "It is slow."],
     "quarantine remove": ["quarantine", "remove", "portable.gemm"],
     "status": ["status"],
+    "configs": None, "configs import": ["configs", "import", "-t", "t", "-f", "lines.txt"], "configs list": ["configs", "list"],
+    "configs show": ["configs", "show", CONVOLUTION], "configs export": ["configs", "export", "-t", "t"],
+    "configs tag": ["configs", "tag", "-t", "u", CONVOLUTION], "configs untag": ["configs", "untag", "-t", "v"],
+    "solvers": None, "solvers update": ["solvers", "update", *HOST], "solvers list": ["solvers", "list"],
+    "session": None, "session init": ["session", "init", "-l", "one", *HOST], "session list": ["session", "list"],
+    "session show": ["session", "show", "1"], "session close": ["session", "close", "2"],
+    "session abort": ["session", "abort", "2"],
+    "applicability": None, "applicability update": ["applicability", "update", "--session", "1"],
+    "jobs": None, "jobs load": ["jobs", "load", "--session", "1", "-t", "t", "--steps", "find_compile", "-l", "x"],
+    "jobs list": ["jobs", "list", "--session", "1"], "jobs reset": ["jobs", "reset", "--session", "1", "--class", "crashed"],
+    "tuna": ["tuna", "go_fish", "--list_solvers"],
     "serve": ["serve", "--listen", "127.0.0.1:0"],  # Whatever it takes, it goes on: each option more must be refused.
     "online": ["online", "--device", "fake:0"],
     "worker": None,  # Speaks on descriptors that its parent hands it.
@@ -70,6 +83,13 @@ INSTEAD = {
     ("convert", "input"): ["convert", "-o", "b.fdb.txt"], ("convert", "-o"): ["convert", "a.fdb.txt"],
     ("capture show", "sources"): ["capture", "show"], ("capture clear", "folder"): ["capture", "clear"],
     ("capture merge", "sources"): ["capture", "merge", "-o", "merged.csv"],
+    ("configs import", "-t"): ["configs", "import", "-f", "lines.txt"], ("configs import", "-f"): ["configs", "import", "-t", "t"],
+    ("configs import", "-d"): ["configs", "import", "-t", "t"], ("configs export", "-t"): ["configs", "export"],
+    ("configs tag", "-t"): ["configs", "tag", CONVOLUTION], ("configs untag", "-t"): ["configs", "untag"],
+    ("session init", "-l"): ["session", "init", *HOST],
+    ("jobs load", "-t"): ["jobs", "load", "--session", "1", "--steps", "find_compile", "-l", "x"],
+    ("jobs load", "-l"): ["jobs", "load", "--session", "1", "-t", "t", "--steps", "find_compile"],
+    ("jobs reset", "--class"): ["jobs", "reset", "--session", "1"],
     ("tables merge", "tables"): ["tables", "merge", "-o", "all.csv"], ("coverage", "captured"): ["coverage"],
 }
 # A folder is what these ask for: it may be used, and nothing in it is harmed.
@@ -83,6 +103,8 @@ FREE_TEXT = {("quarantine list", "--device"), ("quarantine list", "--candidate")
              ("quarantine remove", "candidate"), ("quarantine remove", "--device"),
              ("journal show", "--device"), ("journal export", "--device"), ("journal follow", "--device"),
              ("journal show", "--prefix"), ("journal export", "--prefix"), ("journal follow", "--prefix"), ("quarantine", "--device"), ("quarantine", "--candidate"),
+             ("configs import", "-t"), ("configs import", "--source"), ("configs tag", "-t"), ("configs untag", "-t"),
+             ("session init", "-l"), ("jobs load", "-l"),
              ("list", "problem"), ("list", "--devices")}
 
 
@@ -106,6 +128,10 @@ class ForeignFiles(story.Story):
                  '"vocab_size": 256, "torch_dtype": "bfloat16"}')
         (self.work / "empty").mkdir()
         self.tune("-i", "shapes.csv", "-o", "t.csv")
+        self.put("lines.txt", "MIOpenDriver conv -n 1 -c 4 -H 5 -W 5 -k 4 -y 3 -x 3 -p 0 -q 0 -F 1\n")
+        for command in ("configs import", "solvers update", "session init"):
+            self.attune(*COMMANDS[command])
+        self.attune("session", "init", "-l", "two", *HOST)
 
     def environment(self, **more):
         """A kernel cache of its own: one of the commands clears it."""

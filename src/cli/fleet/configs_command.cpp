@@ -157,6 +157,15 @@ int show_configs(const ConfigsOptions& options) {
   return 0;
 }
 
+/// Throws invalid_input if a file is there that would be lost.
+void check_driver_output(const std::filesystem::path& file) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(file, ignored) || std::filesystem::file_size(file, ignored) == 0) return;
+  if (!is_driver_file(file))
+    fail(ErrorCode::invalid_input,
+         "the file has no command lines of MIOpenDriver and is kept, name another with -o: '{}'", file.string());
+}
+
 int export_configs(const ConfigsOptions& options) {
   const auto store = existing_fleet_store();
   const auto found = configurations_of(*store, options.tag);
@@ -183,7 +192,10 @@ int export_configs(const ConfigsOptions& options) {
     return 0;
   }
   check_output(options.output);
-  if (is_table) check_untuned_output(options.output, family);
+  if (is_table)
+    check_untuned_output(options.output, family);
+  else
+    check_driver_output(options.output);
   write_file_atomically(options.output, text);
   print_line(stdout, fmt::format("{} in {}", counted(problems.size(), "configuration"), options.output));
   return 0;

@@ -16,6 +16,7 @@
 #include "cli/flags/value_checks.h"
 #include "cli/fleet/store_commands.h"
 #include "fleet/agent/fleet_environment.h"
+#include "fleet/setup/session_device.h"
 #include "report/json_output.h"
 
 namespace attune {
@@ -32,10 +33,6 @@ struct SessionOptions {
   bool json = false;
 };
 
-ordered_json device_facts(const FleetSession& session) {
-  return ordered_json::parse(session.environment.device_json, nullptr, false);
-}
-
 ordered_json json_of_session(const FleetSession& one) {
   ordered_json solvers = ordered_json::array();
   for (const FleetSolver& solver : one.solvers)
@@ -46,17 +43,15 @@ ordered_json json_of_session(const FleetSession& one) {
           {"created_by", one.created_by},
           {"created_at", one.created_at},
           {"fingerprint", one.environment.fingerprint},
-          {"device", device_facts(one)},
+          {"device", ordered_json::parse(one.environment.device_json)},
           {"versions", one.environment.versions},
           {"variables", one.environment.variables},
           {"solvers", solvers}};
 }
 
 std::string device_line(const FleetSession& one) {
-  const ordered_json facts = device_facts(one);
-  if (!facts.is_object()) return one.environment.fingerprint;
-  return fmt::format("{}/{} {}", facts.value("gfx", ""), facts.value("num_units", int64_t{0}),
-                     facts.value("model", ""));
+  const DeviceInfo device = device_of_session(one);
+  return device.key() + " " + device.model;
 }
 
 int begin_session(const SessionOptions& options) {
@@ -133,7 +128,7 @@ void add_session_flags(CLI::App& command, Action& chosen) {
   auto* abort = command.add_subcommand("abort", "End a session and give up its open jobs");
   abort->callback([options, &chosen] { chosen = [options] { return end_session(*options, SessionState::aborted); }; });
   for (CLI::App* part : {show, close, abort})
-    part->add_option("session", options->id, "Its number")->required()->check(positive_number_error);
+    part->add_option("session,--session", options->id, "Its number")->required()->check(positive_number_error);
 }
 
 }  // namespace

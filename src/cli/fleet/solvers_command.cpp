@@ -37,7 +37,7 @@ void print_solvers(const std::vector<FleetSolver>& solvers, bool json) {
     return;
   }
   for (const FleetSolver& one : solvers)
-    print_line(stdout, fmt::format("{:<16} {:<22} {:<14} {:<11} {}", one.op, one.id, one.version,
+    print_line(stdout, fmt::format("{:<20}  {:<25}  {:<8}  {:<11}  {}", one.op, one.id, one.version,
                                    one.is_tunable ? "tunable" : "not tunable", one.title));
 }
 

@@ -8,7 +8,7 @@
 
 namespace attune {
 
-/// The store of a command that only reads or changes what is there: ATTUNE_STORE, else fleet.db in ATTUNE_HOME.
+/// The store of a command that makes none: ATTUNE_STORE, else fleet.db in ATTUNE_HOME.
 inline std::unique_ptr<FleetStore> existing_fleet_store() { return open_fleet_store("", FleetStoreUse::existing); }
 
 /// A problem as it is shown: the command line of MIOpenDriver for a convolution, else its text.

@@ -20,7 +20,7 @@ struct TunaFlag {
   std::string_view names;  ///< `-t --tag`
   bool has_value = true;
   std::string_view spelling;      ///< Here. Empty: see `ignored` and `refusal`.
-  bool is_ignored = false;        ///< It says what is so here, always.
+  bool is_ignored = false;        ///< Always true here.
   std::string_view refusal = {};  ///< Why it has no meaning here, with what to do.
 };
 
@@ -214,6 +214,8 @@ std::vector<std::string> spelled_verb(std::string verb, std::span<const std::str
 
 std::vector<std::string> arguments_of_tuna(std::vector<std::string> arguments) {
   if (arguments.empty()) fail(ErrorCode::invalid_input, "name a command of tuna: {}", kVerbs);
+  const auto asks = [](const std::string& one) { return one == "-h" || one == "--help"; };
+  if (std::ranges::any_of(arguments, asks)) return {"tuna", "--help"};
   const std::string verb = arguments.front();
   return spelled_verb(verb, std::span(arguments).subspan(1));
 }

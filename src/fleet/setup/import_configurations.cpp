@@ -46,7 +46,7 @@ class Gathering {
                                         .is_recurrent = options_.is_recurrent});
   }
 
-  /// Notices say what is left out.
+  /// Each notice is about a skipped entry.
   void add_notices(std::vector<std::string> notices) {
     if (options_.driver.strict && !notices.empty()) fail(ErrorCode::invalid_input, "{}", notices.front());
     imported_.notices = std::move(notices);

@@ -9,7 +9,7 @@
 
 namespace attune {
 
-/// What to import, and what is kept with it.
+/// The source of an import, and the notes that are kept with its configurations.
 struct ImportOptions {
   std::string file;  ///< Driver lines, a find-db, or a CSV list of shapes of any op.
   std::string line;  ///< Instead of a file: one driver line.
@@ -32,9 +32,9 @@ struct ImportedConfigurations {
   std::vector<std::string> notices;  ///< One sentence each, with file and line.
 };
 
-/// Reads and normalises the problems; stores nothing. Throws invalid_input `lines.txt:17: …` for a file that is none of
-/// the three kinds or broken, for a source without any configuration, and with DriverOptions::strict for the first line
-/// or problem that is left out.
+/// Reads and normalises the problems; stores nothing. Throws invalid_input `lines.txt:17: …` for a broken file and
+/// one of another kind, for a source without any configuration, and with DriverOptions::strict for the first skipped
+/// line or problem.
 ImportedConfigurations read_configurations(const ImportOptions& options);
 
 /// What an import changed.

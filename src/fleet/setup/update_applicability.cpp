@@ -2,25 +2,16 @@
 #include "fleet/setup/update_applicability.h"
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "base/error.h"
 #include "base/text.h"
-#include "formats/device_info/device_info.h"
+#include "fleet/setup/session_device.h"
 #include "ops/op.h"
 #include "solver/registry.h"
 
 namespace attune {
 namespace {
-
-/// The device that a session pins, without what was measured there.
-DeviceInfo device_of(const FleetSession& session) {
-  auto facts = nlohmann::json::parse(session.environment.device_json);
-  if (!facts.contains("bandwidth_gbs")) facts["bandwidth_gbs"] = 0;
-  if (!facts.contains("peak_gflops")) facts["peak_gflops"] = nlohmann::json::object();
-  return device_from_json(facts, "the session's device");
-}
 
 const Solver& solver_here(const FleetSolver& one, int64_t session) {
   const Solver* const solver = registry().find(one.id);
@@ -38,7 +29,7 @@ ApplicabilityCounts update_applicability(FleetStore& store, int64_t session, con
   if (pinned.state != name(SessionState::open))
     fail(ErrorCode::invalid_input, "session {} is {}, begin another: attune session init -l REASON", session,
          pinned.state);
-  const DeviceInfo device = device_of(pinned);
+  const DeviceInfo device = device_of_session(pinned);
   std::map<std::string, std::vector<const Solver*>> by_op;
   for (const FleetSolver& one : pinned.solvers) by_op[one.op].push_back(&solver_here(one, session));
   ApplicabilityCounts counts;

@@ -14,7 +14,7 @@ inline constexpr const char* kLastId = "SELECT last_insert_rowid()";
 /// must have ended before the commit.
 inline constexpr const char* kClaim =
     "UPDATE job SET state = 'leased', lease_token = lease_token + 1, lease_until = {1} + :lease, agent = :agent"
-    " WHERE id IN (SELECT j.id FROM job j WHERE {0} ORDER BY j.priority DESC, j.id LIMIT :max)"
-    " RETURNING id, configuration, step, solver, lease_token, attempts";
+    " WHERE id IN (SELECT j.id FROM job j WHERE {0} ORDER BY j.not_before, j.id LIMIT :max)"
+    " RETURNING id, configuration, solver, lease_token, attempts";
 
 }  // namespace attune::fleet_dialect

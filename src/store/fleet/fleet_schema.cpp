@@ -44,9 +44,9 @@ constexpr std::array<std::string_view, 1> kFleetMigrations = {
     "CREATE TABLE job (id INTEGER PRIMARY KEY AUTOINCREMENT, session INTEGER NOT NULL, configuration TEXT NOT NULL,"
     " step TEXT NOT NULL, solver TEXT NOT NULL, reason TEXT NOT NULL, state TEXT NOT NULL, class TEXT NOT NULL,"
     " detail TEXT NOT NULL, attempts INTEGER NOT NULL, lease_token INTEGER NOT NULL, lease_until INTEGER NOT NULL,"
-    " not_before INTEGER NOT NULL, agent TEXT NOT NULL, requires INTEGER NOT NULL, priority INTEGER NOT NULL,"
+    " not_before INTEGER NOT NULL, agent TEXT NOT NULL, requires INTEGER NOT NULL,"
     " UNIQUE (session, configuration, step, solver));"
-    "CREATE INDEX job_to_claim ON job (session, state, step, priority DESC, id);"
+    "CREATE INDEX job_to_claim ON job (session, state, step, not_before, id);"
     "CREATE TABLE attempt (job INTEGER NOT NULL, token INTEGER NOT NULL, agent TEXT NOT NULL, began INTEGER NOT NULL,"
     " ended INTEGER NOT NULL, class TEXT NOT NULL, detail TEXT NOT NULL, PRIMARY KEY (job, token));"
     "CREATE TABLE result (job INTEGER NOT NULL, ordinal INTEGER NOT NULL, solver TEXT NOT NULL,"
@@ -104,11 +104,13 @@ HeldFiles& held_files() {
        std::strerror(error), kFleetWords.setting, file.string());
 }
 
-void check_fleet_header(const std::filesystem::path& file, int descriptor) {
+/// Whether a file is known to be a store: its header has the application id. Throws invalid_input for a file that is
+/// another program's.
+bool has_fleet_header(const std::filesystem::path& file, int descriptor) {
   std::array<unsigned char, kHeaderSize> header{};
   const ssize_t count = ::pread(descriptor, header.data(), header.size(), 0);
   if (count < 0) fail_to_open(file, errno);
-  if (count == 0) return;  // New, or its first transaction is in the log.
+  if (count == 0) return false;  // New, or its first transaction is in the log.
   const bool is_database =
       count == kHeaderSize && std::memcmp(header.data(), kSqliteMagic.data(), kSqliteMagic.size()) == 0;
   const unsigned char* const id = &header.at(kIdOffset);
@@ -116,6 +118,7 @@ void check_fleet_header(const std::filesystem::path& file, int descriptor) {
       static_cast<int>(uint32_t{id[0]} << 24 | uint32_t{id[1]} << 16 | uint32_t{id[2]} << 8 | uint32_t{id[3]});
   // Turning the log on writes a first page without an id; migrate_fleet() then counts the tables.
   if (!is_database || (number != kFleetApplicationId && number != 0)) fail_other_program(file);
+  return number == kFleetApplicationId;
 }
 
 int checked_fleet_version(SqlConnection& connection, const std::filesystem::path& file) {
@@ -139,6 +142,11 @@ std::span<const std::string_view> fleet_migrations() { return kFleetMigrations; 
 
 void claim_fleet_file(const std::filesystem::path& file) {
   check_not_planted(file);
+  for (const char* end : {"-wal", "-shm"}) {
+    struct stat companion {};
+    const std::string beside = file.string() + end;
+    if (::lstat(beside.c_str(), &companion) == 0 && S_ISLNK(companion.st_mode)) fail_to_open(beside, ELOOP);
+  }
   if (file.has_parent_path()) make_private_folder(file.parent_path());
   struct stat status {};
   if (::lstat(file.c_str(), &status) == 0) {
@@ -151,7 +159,7 @@ void claim_fleet_file(const std::filesystem::path& file) {
   const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0600);
   if (descriptor < 0 || ::fstat(descriptor, &status) != 0) fail_to_open(file, errno);
   held_files().add(status, descriptor);
-  check_fleet_header(file, descriptor);
+  if (!has_fleet_header(file, descriptor)) return;
   constexpr mode_t kOthers = 077;
   if ((status.st_mode & kOthers) == 0 || status.st_uid != ::geteuid()) return;
   if (::fchmod(descriptor, 0600) != 0) fail_to_open(file, errno);
@@ -165,7 +173,7 @@ void migrate_fleet(SqlConnection& connection, const std::filesystem::path& file)
     fail(ErrorCode::invalid_input,
          "the file system of the fleet's store has no shared memory (mode '{}'), name a local file with {}: '{}'", mode,
          kFleetWords.setting, file.string());
-  // A commit reaches the disk: what was measured for an hour survives a power loss.
+  // A commit reaches the disk: an hour of measuring survives a power loss.
   connection.guard([&] { connection.session() << "PRAGMA synchronous = FULL"; });
   if (is_current) return;
   connection.transaction([&] {

@@ -25,7 +25,7 @@ inline constexpr DatabaseWords kFleetWords = {
 /// link, another kind of file, a file of another program and one that this user may not write.
 void claim_fleet_file(const std::filesystem::path& file);
 
-/// Turns the write-ahead log on and brings a store to kFleetSchemaVersion. Throws invalid_input for a database of
+/// Turns the WAL on and brings a store to kFleetSchemaVersion. Throws invalid_input for a database of
 /// another program and a newer schema.
 void migrate_fleet(SqlConnection& connection, const std::filesystem::path& file);
 

@@ -109,13 +109,13 @@ struct SessionRate {
 class FleetStore {
  public:
   virtual ~FleetStore() = default;
-  /// Adds what is new and the tags of each; returns how many were new. A configuration that is there keeps its source
-  /// and date.
+  /// Adds new configurations and the tags of each; returns how many were new. A configuration that is there keeps its
+  /// source and date.
   virtual size_t add_configurations(const std::vector<FleetConfiguration>& all) = 0;
   /// In the order of their import. An empty tag: all.
   virtual void visit_configurations(const std::string& tag,
                                     const std::function<void(const FleetConfiguration&)>& visit) = 0;
-  /// Removes a tag from these configurations; from all if there are none. Returns from how many.
+  /// Removes a tag from these configurations; from all that have it if the list is empty. Returns from how many.
   virtual size_t untag(const std::string& tag, const std::vector<std::string>& configurations) = 0;
   /// Makes these the present solvers; others stay, for older sessions. Returns how many are new.
   virtual size_t set_solvers(const std::vector<FleetSolver>& all) = 0;
@@ -148,7 +148,7 @@ class FleetStore {
                              const std::function<void(const FleetAnswer&)>& visit) = 0;
 };
 
-/// Whether a store is made where there is none.
+/// Whether a missing store is made.
 enum class FleetStoreUse : uint8_t { create, existing };
 
 /// The file of a store. `store`: `sqlite:FILE`; empty: the value of ATTUNE_STORE, else fleet.db in ATTUNE_HOME. Throws

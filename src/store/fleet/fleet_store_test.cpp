@@ -127,7 +127,6 @@ TEST_F(FleetStoreTest, TheFileAndItsFolderArePrivate) {
   EXPECT_EQ(status.st_mode & 0777, 0600u);
   ASSERT_EQ(::stat(file().parent_path().c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0700u);
-  ::chmod(file().c_str(), 0644);
 }
 
 TEST_F(FleetStoreTest, RepeatedSetUpAddsNothing) {
@@ -200,6 +199,19 @@ TEST_F(FleetStoreTest, AContestWaitsForTheOtherJobsOfItsConfiguration) {
   EXPECT_EQ(num_answers, 1u);
 }
 
+TEST_F(FleetStoreTest, ConfigurationsAreDecidedEarly) {
+  const auto store = open();
+  const auto session = begin(*store, 2);
+  store->load_jobs(load_of(session));
+  JobQueue& queue = store->queue();
+  work(queue, session, {FleetStep::perf_compile});
+  const auto evals = filter(session, {FleetStep::perf_eval});
+  for (const ClaimedJob& job : queue.claim(evals, 2)) queue.commit(job, outcome_of(job));
+  const auto next = queue.claim(evals, 1);
+  ASSERT_EQ(next.size(), 1u);
+  EXPECT_EQ(next[0].step, FleetStep::perf_contest);
+}
+
 TEST_F(FleetStoreTest, AMissingAnswerHasItsReason) {
   const auto store = open();
   const auto session = begin(*store, 2);
@@ -252,7 +264,7 @@ TEST_F(FleetStoreTest, AnExpiredLeaseIsGivenToAnotherAndItsLateResultIsDiscarded
   ASSERT_EQ(late.size(), 2u);
   EXPECT_TRUE(queue.claim(filter(session, {FleetStep::perf_compile}), 1).empty());
   run("UPDATE job SET lease_until = 1");
-  EXPECT_TRUE(queue.renew({late[0]}).empty());  // Nobody has taken it.
+  EXPECT_TRUE(queue.renew({late[0]}).empty());  // It was not claimed again.
   const auto again = queue.claim(filter(session, {FleetStep::perf_compile}, "fast"), 2);
   ASSERT_EQ(again.size(), 1u);
   EXPECT_EQ(again[0].id, late[1].id);
@@ -492,6 +504,8 @@ TEST_F(FleetStoreTest, FilesOfOthersAreRefusedAndUnchanged) {
   const auto link = folder_.path() / "link.db";
   std::filesystem::create_symlink(other, link);
   EXPECT_THAT(refusal([&] { open_fleet_store("sqlite:" + link.string()); }), HasSubstr("link"));
+  std::filesystem::create_symlink(text, folder_.path() / "new.db-wal");
+  EXPECT_THAT(refusal([&] { open_fleet_store("sqlite:" + (folder_.path() / "new.db").string()); }), HasSubstr("link"));
   EXPECT_THAT(refusal([&] { open_fleet_store("sqlite:" + folder_.path().string()); }), HasSubstr("regular file"));
   EXPECT_THAT(refusal([&] { open_fleet_store("mysql://head/fleet"); }), HasSubstr("sqlite:FILE"));
   EXPECT_THAT(refusal([&] { open(FleetStoreUse::existing); }), HasSubstr("attune configs import"));
@@ -511,10 +525,18 @@ TEST_F(FleetStoreTest, ALockedFileIsRefusedAfterTheWait) {
 }
 
 TEST_F(FleetStoreTest, AReadOnlyFileIsRefused) {
-  if (::geteuid() == 0) GTEST_SKIP() << "root may write every file";
-  open();
-  ::chmod(file().c_str(), 0400);
-  EXPECT_THAT(refusal([&] { open(); }), HasSubstr("cannot be opened for writing"));
+  const auto store = folder_.put("read_only.db", "");
+  ::chmod(store.c_str(), 0444);
+  const bool is_root = ::geteuid() == 0;
+  if (is_root) {  // Root may write every file.
+    ::chmod(folder_.path().c_str(), 0755);
+    ASSERT_EQ(::seteuid(65534), 0);
+  }
+  const std::string says = refusal([&] { open_fleet_store("sqlite:" + store.string()); });
+  if (is_root) {
+    ASSERT_EQ(::seteuid(0), 0);
+  }
+  EXPECT_THAT(says, HasSubstr("cannot be opened for writing (Permission denied)"));
 }
 
 /// The first column of a row of Markdown, and the names in the second, without their quotes.

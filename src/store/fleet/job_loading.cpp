@@ -96,9 +96,9 @@ std::string condition_on_solver(const JobLoad& load) {
 
 constexpr const char* kInsert =
     "INSERT INTO job (session, configuration, step, solver, reason, state, class, detail, attempts, lease_token,"
-    " lease_until, not_before, agent, requires, priority) SELECT :s, c.id, :t, {0}, :r, 'queued', '', '', 0, 0, 0, 0,"
+    " lease_until, not_before, agent, requires) SELECT :s, c.id, :t, {0}, :r, 'queued', '', '', 0, 0, 0, 0,"
     " '', coalesce((SELECT b.id FROM job b WHERE b.session = :s2 AND b.configuration = c.id AND b.step = :b"
-    " AND b.solver = {0}), -1), 0 FROM configuration c";
+    " AND b.solver = {0}), -1) FROM configuration c";
 
 size_t load_solver_step(const Loading& loading, FleetStep step, const std::string& solver) {
   const JobLoad& load = loading.load;
@@ -165,7 +165,24 @@ size_t load_jobs_into(FleetSql& sql, const JobLoad& load) {
   steps.erase(std::ranges::unique(steps).begin(), steps.end());
   size_t num_new = 0;
   for (const FleetStep step : steps) num_new += load_step(loading, step);
+  if (num_new > 0) update_blocked(sql, load.session);
   return num_new;
+}
+
+void update_blocked(FleetSql& sql, int64_t session) {
+  sql.run(fmt::format("UPDATE job AS j SET not_before = CASE WHEN {0} THEN 0 ELSE {1} END WHERE j.session = :s"
+                      " AND j.state = 'queued' AND (j.requires >= 0 OR j.step = 'perf_contest')"
+                      " AND j.not_before IN (0, {1})",
+                      kIsUnblocked, kBlocked),
+          session);
+}
+
+void free_blocked(FleetSql& sql, int64_t session, const std::string& configuration) {
+  // NOT IN, because = would choose the index by states.
+  sql.run(fmt::format("UPDATE job AS j SET not_before = 0 WHERE j.session = :s AND j.configuration = :c"
+                      " AND j.state NOT IN ('leased', 'done', 'failed', 'excluded') AND j.not_before >= {} AND {}",
+                      kBlocked, kIsUnblocked),
+          session, configuration);
 }
 
 void reopen_contest(FleetSql& sql, int64_t session, const std::string& configuration) {

@@ -58,17 +58,17 @@ class SqlFleetStore final : public FleetStore {
     size_t num_new = 0;
     sql_.transaction([&] {
       num_new = 0;
+      FleetSql::Repeated<std::string, std::string, std::string, std::string> add(
+          sql_, fmt::format("INSERT INTO configuration (id, op, problem, source, added_at) VALUES (:i, :o, :p, :s, {})"
+                            " ON CONFLICT (id) DO NOTHING",
+                            kNow));
+      FleetSql::Repeated<std::string, std::string, long long> tag(
+          sql_,
+          "INSERT INTO tag (name, configuration, recurrent) VALUES (:n, :c, :r) ON CONFLICT (name, configuration)"
+          " DO UPDATE SET recurrent = max(recurrent, excluded.recurrent)");
       for (const FleetConfiguration& one : all) {
-        num_new += sql_.run(
-            fmt::format("INSERT INTO configuration (id, op, problem, source, added_at) VALUES (:i, :o, :p, :s, {})"
-                        " ON CONFLICT (id) DO NOTHING",
-                        kNow),
-            one.id, one.op, one.key, one.source);
-        for (const std::string& tag : one.tags)
-          sql_.run(
-              "INSERT INTO tag (name, configuration, recurrent) VALUES (:n, :c, :r) ON CONFLICT (name, configuration)"
-              " DO UPDATE SET recurrent = max(recurrent, excluded.recurrent)",
-              tag, one.id, one.is_recurrent ? 1 : 0);
+        num_new += add.run(one.id, one.op, one.key, one.source);
+        for (const std::string& name : one.tags) tag.run(name, one.id, one.is_recurrent ? 1 : 0);
       }
     });
     return num_new;
@@ -185,12 +185,13 @@ class SqlFleetStore final : public FleetStore {
 
   void set_applicability(int64_t session, const std::vector<Applicability>& all) override {
     sql_.transaction([&] {
+      FleetSql::Repeated<long long, std::string, std::string, long long, std::string> add(
+          sql_,
+          "INSERT INTO applicability (session, configuration, solver, applicable, reason)"
+          " VALUES (:s, :c, :o, :a, :r) ON CONFLICT (session, configuration, solver)"
+          " DO UPDATE SET applicable = excluded.applicable, reason = excluded.reason");
       for (const Applicability& one : all)
-        sql_.run(
-            "INSERT INTO applicability (session, configuration, solver, applicable, reason)"
-            " VALUES (:s, :c, :o, :a, :r) ON CONFLICT (session, configuration, solver)"
-            " DO UPDATE SET applicable = excluded.applicable, reason = excluded.reason",
-            session, one.configuration, one.solver, one.applies ? 1 : 0, one.reason);
+        add.run(session, one.configuration, one.solver, one.applies ? 1 : 0, one.reason);
     });
   }
 
@@ -215,6 +216,7 @@ class SqlFleetStore final : public FleetStore {
   }
 
   void visit_jobs(const JobFilter& filter, const std::function<void(const JobRow&)>& visit) override {
+    if (!filter.tag.empty()) check_tag(sql_, filter.tag);
     const std::string state = filter.state ? std::string(name(*filter.state)) : std::string();
     sql_.each<long long, std::string, std::string, std::string, std::string, std::string, std::string, std::string,
               std::string, std::string, long long, long long>(
@@ -259,6 +261,7 @@ class SqlFleetStore final : public FleetStore {
                                        kFailed),
                            session, failure, failure);
       for (const std::string& one : configurations) reopen_contest(sql_, session, one);
+      update_blocked(sql_, session);
     });
     return num_reset;
   }
@@ -458,10 +461,7 @@ std::filesystem::path fleet_store_file(const std::string& store) {
   constexpr std::string_view kScheme = "sqlite:";
   const char* const variable = variable_or_null("ATTUNE_STORE");
   const std::string named = !store.empty() ? store : variable != nullptr ? variable : "";
-  if (named.empty()) {
-    check_home_location();
-    return home_location().path / "fleet.db";
-  }
+  if (named.empty()) return home_location().path / "fleet.db";
   if (!named.starts_with(kScheme) || named.size() == kScheme.size())
     fail(ErrorCode::invalid_input, "this version keeps a fleet's store in SQLite, name it as sqlite:FILE: '{}'",
          shown(named, 500));
@@ -469,6 +469,7 @@ std::filesystem::path fleet_store_file(const std::string& store) {
 }
 
 std::unique_ptr<FleetStore> open_fleet_store(const std::string& store, FleetStoreUse use, int max_wait_ms) {
+  if (store.empty() && variable_or_null("ATTUNE_STORE") == nullptr) check_home_location();
   const auto file = fleet_store_file(store);
   std::error_code ignored;
   if (use == FleetStoreUse::existing && !std::filesystem::exists(file, ignored))

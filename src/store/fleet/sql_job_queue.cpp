@@ -13,6 +13,7 @@
 #include "store/entry_json.h"
 #include "store/fleet/fleet_dialect.h"
 #include "store/fleet/fleet_sql.h"
+#include "store/fleet/job_loading.h"
 
 namespace attune {
 namespace {
@@ -22,24 +23,22 @@ using fleet_dialect::kNow;
 constexpr long long kLeaseMs = static_cast<long long>(kLeaseS) * 1000;
 constexpr long long kRetryDelayMs = 30'000;
 
-/// The steps as a list of SQL texts. They are names of this program, not a user's.
-std::string list_of(const std::vector<FleetStep>& steps) {
+/// The steps of a filter, in which contests come first: configurations are then decided early.
+std::vector<FleetStep> claim_order(const std::vector<FleetStep>& steps) {
   std::vector<FleetStep> all = steps;
-  if (std::ranges::find(all, FleetStep::perf_eval) != all.end()) all.push_back(FleetStep::perf_contest);
+  if (std::ranges::find(all, FleetStep::perf_eval) != all.end()) all.insert(all.begin(), FleetStep::perf_contest);
+  return all;
+}
+
+/// The same as a list of SQL texts. They are names of this program, not a user's.
+std::string list_of(const std::vector<FleetStep>& steps) {
   std::string list;
-  for (const FleetStep step : all) list += fmt::format("{}'{}'", list.empty() ? "" : ", ", name(step));
+  for (const FleetStep step : claim_order(steps)) list += fmt::format("{}'{}'", list.empty() ? "" : ", ", name(step));
   return list.empty() ? "''" : list;
 }
 
-/// Databases differ in what they do with others.
+/// Databases treat NaN and infinities differently.
 double finite_or_0(double value) { return std::isfinite(value) ? value : 0; }
-
-/// A job `j` waits for no other one.
-constexpr const char* kIsUnblocked =
-    "(j.requires < 0 OR EXISTS (SELECT 1 FROM job r WHERE r.id = j.requires AND r.state NOT IN ('queued', 'leased')))"
-    " AND (j.step <> 'perf_contest' OR NOT EXISTS (SELECT 1 FROM job o WHERE o.session = j.session"
-    " AND o.configuration = j.configuration AND o.step IN ('perf_compile', 'perf_eval')"
-    " AND o.state IN ('queued', 'leased')))";
 
 class SqlJobQueue final : public JobQueue {
  public:
@@ -52,22 +51,7 @@ class SqlJobQueue final : public JobQueue {
       claimed.clear();
       if (!is_open(filter.session)) return;
       end_expired_leases(filter.session);
-      const std::string ready =
-          fmt::format("j.session = :s AND j.state = 'queued' AND j.step IN ({}) AND j.not_before <= {} AND {}",
-                      list_of(filter.steps), kNow, kIsUnblocked);
-      sql_.each<long long, std::string, std::string, std::string, long long, long long>(
-          fmt::format(fmt::runtime(fleet_dialect::kClaim), ready, kNow),
-          [&](long long id, const std::string& configuration, const std::string& step, const std::string& solver,
-              long long token, long long attempts) {
-            claimed.push_back({.id = id,
-                               .session = filter.session,
-                               .step = parse_fleet_step(step).value_or(FleetStep::perf_eval),
-                               .configuration = configuration,
-                               .solver = solver,
-                               .token = token,
-                               .attempt = static_cast<int>(attempts) + 1});
-          },
-          kLeaseMs, filter.agent, filter.session, max_count);
+      for (const FleetStep step : claim_order(filter.steps)) claim_step(filter, step, max_count, claimed);
       std::ranges::sort(claimed, {}, &ClaimedJob::id);  // RETURNING has no order.
       for (ClaimedJob& job : claimed) {
         sql_.each<std::string>(
@@ -160,9 +144,10 @@ class SqlJobQueue final : public JobQueue {
           }
         },
         filter.session);
-    counts.blocked = static_cast<size_t>(sql_.number(
-        fmt::format("SELECT count(*) FROM job j WHERE {} AND j.state = 'queued' AND NOT ({})", chosen, kIsUnblocked),
-        filter.session));
+    counts.blocked = static_cast<size_t>(
+        sql_.number(fmt::format("SELECT count(*) FROM job j WHERE {} AND j.state = 'queued' AND j.not_before >= {}",
+                                chosen, kBlocked),
+                    filter.session));
     return counts;
   }
 
@@ -180,6 +165,26 @@ class SqlJobQueue final : public JobQueue {
   }
 
  private:
+  void claim_step(const ClaimFilter& filter, FleetStep step, size_t max_count, std::vector<ClaimedJob>& claimed) {
+    if (claimed.size() >= max_count) return;
+    const std::string ready = fmt::format(
+        "j.session = :s AND j.state = 'queued' AND j.step = :t AND j.not_before <= {} AND {}", kNow, kIsUnblocked);
+    sql_.each<long long, std::string, std::string, long long, long long>(
+        fmt::format(fmt::runtime(fleet_dialect::kClaim), ready, kNow),
+        [&](long long id, const std::string& configuration, const std::string& solver, long long token,
+            long long attempts) {
+          claimed.push_back({.id = id,
+                             .session = filter.session,
+                             .step = step,
+                             .configuration = configuration,
+                             .problem = {},
+                             .solver = solver,
+                             .token = token,
+                             .attempt = static_cast<int>(attempts) + 1});
+        },
+        kLeaseMs, filter.agent, filter.session, name(step), max_count - claimed.size());
+  }
+
   bool is_open(int64_t session) {
     return sql_.number("SELECT count(*) FROM tuning_session WHERE id = :s AND state = 'open'", session) == 1;
   }
@@ -235,10 +240,12 @@ class SqlJobQueue final : public JobQueue {
 
   void set_state(const ClaimedJob& job, std::string_view state, std::string_view failure, const std::string& detail,
                  int counted, long long delay_ms) {
-    sql_.run(fmt::format("UPDATE job SET state = :s, class = :c, detail = :d, attempts = attempts + :n,"
-                         " not_before = {} + :w, lease_until = 0, agent = '' WHERE id = :i",
-                         kNow),
-             state, failure, detail, counted, delay_ms, job.id);
+    sql_.run(fmt::format(
+                 "UPDATE job SET state = :s, class = :c, detail = :d, attempts = attempts + :n,"
+                 " not_before = CASE WHEN :w1 > 0 THEN {} + :w2 ELSE 0 END, lease_until = 0, agent = '' WHERE id = :i",
+                 kNow),
+             state, failure, detail, counted, delay_ms, delay_ms, job.id);
+    if (state != name(JobState::queued)) free_blocked(sql_, job.session, job.configuration);
   }
 
   void fail_job(const ClaimedJob& job, const JobOutcome& outcome) {
