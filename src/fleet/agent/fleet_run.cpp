@@ -287,7 +287,7 @@ class AgentRun {
   TunerOptions how_;
   JobQueue& queue_;
   const std::vector<Environment>& environments_;
-  const std::unique_ptr<Kernels> own_kernels_;  // For kernels_of(), beside the devices' threads.
+  const std::unique_ptr<Kernels> own_kernels_;  // For kernels_of(): the others belong to the devices' threads.
   std::vector<std::unique_ptr<Journal>> journals_;
   std::optional<JournalRun> recorded_;
   FleetWork* work_ = nullptr;  // While the devices measure.

@@ -37,7 +37,7 @@ PublishedRow table_row_of(const Decision& decision, const DeviceInfo& device) {
   return row;
 }
 
-/// The files that the options ask for, and what they hold.
+/// The files that the options ask for, and their content.
 class Export {
  public:
   Export(FleetStore& store, const SessionExportOptions& options)
@@ -124,6 +124,7 @@ class Export {
   }
 
   void publish_table() {
+    if (rows_.empty()) return;
     const PublishReport report = publish(*table_, *find_family("conv"), rows_);
     result_.notices.insert(result_.notices.end(), report.notices.begin(), report.notices.end());
     result_.files.push_back({*table_, counted(rows_.size(), "row")});
