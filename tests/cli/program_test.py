@@ -146,7 +146,7 @@ class TheProgram(story.Story):
             self.assertIn("--help", self.attune(command, "--help").stdout)
 
     def test_each_file_of_a_command_is_a_command(self):
-        files = {path.name.removesuffix("_command.cpp") for path in (story.REPOSITORY / "src" / "cli").glob("*_command.cpp")}
+        files = {path.name.removesuffix("_command.cpp") for path in (story.REPOSITORY / "src" / "cli").rglob("*_command.cpp")}
         self.assertGreater(len(files), 10)
         self.assertEqual({*sum(self.groups().values(), []), "worker", "compile_worker"}, files)
         self.refused("worker", says="is started by tune, bench and check")

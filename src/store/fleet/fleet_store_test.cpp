@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <atomic>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -127,6 +127,30 @@ TEST_F(FleetStoreTest, TheFileAndItsFolderArePrivate) {
   EXPECT_EQ(status.st_mode & 0777, 0600u);
   ASSERT_EQ(::stat(file().parent_path().c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0700u);
+}
+
+TEST_F(FleetStoreTest, SeveralProgramsMayMakeTheStoreAtOnce) {
+  std::vector<pid_t> children;
+  for (int i = 0; i < 6; ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      try {
+        open()->add_configurations({configuration(1), configuration(2 + i)});
+        ::_exit(0);
+      } catch (const Error& error) {
+        std::fprintf(stderr, "%s\n", error.what());
+        ::_exit(1);
+      }
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_EQ(number("SELECT count(*) FROM configuration"), 7);
+  EXPECT_EQ(number("SELECT count(*) FROM schema_version"), 1);
 }
 
 TEST_F(FleetStoreTest, RepeatedSetUpAddsNothing) {
