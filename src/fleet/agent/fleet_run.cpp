@@ -12,12 +12,12 @@
 #include "base/file.h"
 #include "base/line_output.h"
 #include "base/locations.h"
+#include "base/machine.h"
 #include "base/text.h"
 #include "campaign/devices/open_devices.h"
 #include "campaign/interrupt.h"
 #include "campaign/journal_run.h"
 #include "campaign/tune_method.h"
-#include "device/core_binding.h"
 #include "device/device_kind.h"
 #include "fleet/agent/agent_name.h"
 #include "fleet/agent/compile_jobs.h"
@@ -54,10 +54,10 @@ DeviceChoice devices_of(const TuneOptions& options, const FleetSession& session)
   DeviceChoice choice = options.devices;
   if (!choice.ids.empty() || choice.threads > 0) return choice;
   const DeviceInfo pinned = device_of_session(session);
-  const DeviceKind& kind = device_kind(pinned.kind);
-  if (kind.numbers == DeviceNumbers::devices || !pinned.id.ends_with(":0")) return choice;
+  const DeviceKind* kind = find_device_kind(pinned.id);
+  if (kind == nullptr || kind->numbers == DeviceNumbers::devices || !pinned.id.ends_with(":0")) return choice;
   choice.ids = pinned.id;
-  if (kind.units_are_cores && pinned.num_units <= static_cast<int64_t>(allowed_cores().size()))
+  if (kind->units_are_cores && pinned.num_units <= static_cast<int64_t>(allowed_cores().size()))
     choice.threads = pinned.num_units;
   return choice;
 }
