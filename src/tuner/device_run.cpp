@@ -15,6 +15,8 @@ constexpr double kForever = 1e300;
 constexpr double kMaxOverrunS = 5;
 /// A problem is cut after this many times its share of the budget, so that it cannot use up the time of the others.
 constexpr double kMaxShares = 2;
+/// The same for a short list: it needs no finals, and a race that asks for no more candidates ends soon.
+constexpr double kMaxSharesOfShortList = 4;
 
 }  // namespace
 
@@ -202,6 +204,7 @@ void DeviceRun::note_part(const TuneResult& result) {
   PartResult& known = context_.parts[result.problem.key()];
   for (const ShortListEntry& one : result.short_list) known.short_list.push_back(one.candidate);
   known.reason = result.reason;
+  known.was_cut = result.ending == Ending::cut;
 }
 
 void DeviceRun::hold_to_budget(Active& active) {
@@ -213,7 +216,8 @@ void DeviceRun::hold_to_budget(Active& active) {
   if (busy_s > active.share_s) active.run->stop_asking();
   const auto left = source_.remaining();
   const bool others_wait = left.num_waiting + left.num_open > 1;
-  if (others_wait && busy_s > kMaxShares * active.share_s) {
+  const double max_shares = active.run->wants_short_list() ? kMaxSharesOfShortList : kMaxShares;
+  if (others_wait && busy_s > max_shares * active.share_s) {
     active.run->cut("the shape's time share ran out before a decision");
   }
 }

@@ -101,7 +101,7 @@ Decision ProblemRun::decision_of(const ContestResult& outcome) {
                         .strategy = how_.strategy.name,
                         .incumbent = item_.incumbent,
                         .deadlines = deadlines(),
-                        .is_cut_short = asking_ == Asking::incomplete || cut_.has_value(),
+                        .is_cut_short = asking_ == Asking::incomplete || cut_.has_value() || has_cut_part(),
                         .pause_cut = pause_cut_,
                         .timing = timing_of(entrants_.at(outcome.winner)),
                         .launches = num_admission_launches_ + sampler_.num_launches(),

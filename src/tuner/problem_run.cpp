@@ -243,7 +243,7 @@ void ProblemRun::apply_parts(std::vector<Contender>& contenders) const {
     }
     for (const Problem& part : contender.parts) {
       const auto known = context_.parts.find(part.key());
-      if (known == context_.parts.end()) break;
+      if (known == context_.parts.end() || known->second.was_cut) break;
       if (known->second.short_list.empty())
         contender.support = Support::no("has no candidate for its part: " + known->second.reason);
       lists.push_back(known->second.short_list);
@@ -251,6 +251,13 @@ void ProblemRun::apply_parts(std::vector<Contender>& contenders) const {
     if (contender.support.yes && !lists.empty() && lists.size() == contender.parts.size())
       contender.space = with_short_lists(contender.space, lists);
   }
+}
+
+bool ProblemRun::has_cut_part() const {
+  return std::any_of(parts_.begin(), parts_.end(), [&](const Problem& part) {
+    const auto known = context_.parts.find(part.key());
+    return known != context_.parts.end() && known->second.was_cut;
+  });
 }
 
 /// A decision belongs to its binaries: only verified ones may be published. In a weight group any finalist may be

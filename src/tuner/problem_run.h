@@ -39,6 +39,7 @@ class ProblemRun {
   ~ProblemRun();
 
   State state() const noexcept { return state_; }
+  bool wants_short_list() const noexcept { return item_.goal == Goal::short_list; }
   bool finished() const noexcept { return state_ == State::finished; }
   /// True if the next step() runs the first candidate.
   bool is_about_to_measure() const noexcept { return state_ == State::admitting && !cut_; }
@@ -87,6 +88,7 @@ class ProblemRun {
   void apply_parts(std::vector<Contender>& contenders) const;
   /// Whether configs are searched, not only the default configs and given candidates compared.
   bool searches() const noexcept { return item_.candidates.empty() && !item_.defaults_only; }
+  bool has_cut_part() const;
   CandidateHistory::Source history_source() const;
   bool is_of_present_binaries(const Decision& decision);
   /// Whether a winner must beat the candidate: the baseline, or a library's default config. The default config of a

@@ -66,8 +66,8 @@ class FakeSession(Session):
     def test_perf_steps_alone_end_with_all_files(self):
         self.begin("perf_compile,perf_eval")
         self.assertIn("perf_contest", {step for step, _, _ in self.states()})
-        result = self.run_steps("miopen_perf_compile")
-        self.assertIn("3 jobs done", result.stdout.replace("6 jobs", "3 jobs"))
+        result = self.attune("fleet", "run", "--session", "1", "--steps", "miopen_perf_compile")
+        self.assertRegex(result.stdout, "[0-9]+ jobs done")
         done = self.run_steps("perf_eval", "--json").json
         self.assertEqual((done["ending"], done["failed"], done["given_back"], done["left"]), ("done", 0, 0, []))
         self.assertEqual(set(self.states().values()), {"done"})

@@ -42,7 +42,7 @@ void add_run_command(CLI::App& fleet, Action& chosen) {
                   "Steps, such as perf_compile,perf_eval; compile steps use no device and run first")
       ->required()
       ->delimiter(',');
-  add_device_flags(*run, tune.devices, "Devices, such as cpu:0 or cuda:0,cuda:1; default: all GPUs, else cpu:0");
+  add_device_flags(*run, tune.devices, "Devices, such as cuda:0,cuda:1; default: the session's, of GPUs all");
   run->add_option("--budget", tune.budget,
                   "Time limit of the run, such as 10m or 2h, shared out among the searches; the next run goes on");
   run->add_option("--timeout", tune.timeout, "Time limit for one job; a job that takes longer waits for the next run");

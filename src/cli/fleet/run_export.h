@@ -13,7 +13,7 @@ struct ExportFlags {
   bool json = false;
 };
 
-/// Writes the files and prints what they hold, and each configuration that they lack. Returns 1 if they lack one.
+/// Writes the files. Prints their content and each configuration that they lack. Returns 1 if they lack one.
 int run_export(const ExportFlags& flags);
 
 }  // namespace attune

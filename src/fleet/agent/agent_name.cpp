@@ -14,7 +14,7 @@
 namespace attune {
 namespace {
 
-/// When a process began, in ticks since the machine's start; 0: there is none.
+/// Start of a process in ticks since the machine's start; 0: no such process.
 int64_t start_of(int64_t pid) {
   const auto stat = process_stat(static_cast<pid_t>(pid));
   return stat.empty() ? 0 : stat[kStartTicks];

@@ -18,7 +18,7 @@ namespace attune {
 
 struct CompileJobsOptions {
   ClaimFilter filter;  ///< Compile steps.
-  TunerOptions how;    ///< Those of the search: its first questions are compiled.
+  TunerOptions how;    ///< Options of the search, whose first questions are compiled.
   /// Winners of similar problems, nearest first; empty: none are known.
   std::function<std::vector<Candidate>(const Problem&)> neighbours;
   std::function<void(const EndedJob&)> on_job;

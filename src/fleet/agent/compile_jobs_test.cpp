@@ -44,7 +44,7 @@ class StaticSolver final : public Solver, public StaticSpace {
   bool is_good_;
 };
 
-/// A library: what it offers is known on the device alone.
+/// A library, whose configs only a device tells.
 class LibrarySolver final : public Solver {
  public:
   std::string_view id() const override { return "library.gemm"; }

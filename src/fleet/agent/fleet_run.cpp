@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/line_output.h"
 #include "base/locations.h"
+#include "base/machine.h"
 #include "base/text.h"
 #include "campaign/devices/open_devices.h"
 #include "campaign/interrupt.h"
@@ -24,6 +25,7 @@
 #include "fleet/agent/fleet_environment.h"
 #include "fleet/agent/fleet_work.h"
 #include "fleet/agent/session_match.h"
+#include "fleet/setup/session_device.h"
 #include "report/json_output.h"
 #include "report/time_report.h"
 #include "solver/static/static_contenders.h"
@@ -47,9 +49,22 @@ ClaimFilter filter_of(const FleetRunOptions& options, bool is_compile) {
   return filter;
 }
 
-std::vector<Environment> open_agent_environments(const TuneOptions& options) {
+/// The devices to work on: those that the user named, else on a host or a fake device the session's own, else all.
+DeviceChoice devices_of(const TuneOptions& options, const FleetSession& session) {
+  DeviceChoice choice = options.devices;
+  if (!choice.ids.empty() || choice.threads > 0) return choice;
+  const DeviceInfo pinned = device_of_session(session);
+  const DeviceKind* kind = find_device_kind(pinned.id);
+  if (kind == nullptr || kind->numbers == DeviceNumbers::devices || !pinned.id.ends_with(":0")) return choice;
+  choice.ids = pinned.id;
+  if (kind->units_are_cores && pinned.num_units <= static_cast<int64_t>(allowed_cores().size()))
+    choice.threads = pinned.num_units;
+  return choice;
+}
+
+std::vector<Environment> open_agent_environments(const TuneOptions& options, const DeviceChoice& devices) {
   try {
-    return open_environments(options.devices, isolation_option(options.isolation), options.kernels,
+    return open_environments(devices, isolation_option(options.isolation), options.kernels,
                              static_cast<uint32_t>(options.workers), is_interrupted);
   } catch (const Error&) {
     if (is_interrupted()) return {};
@@ -165,7 +180,8 @@ class AgentRun {
       const Contender contender = static_contender(*solver, problem, device());
       if (!contender.parts.empty()) continue;  // Kernels of its parts belong to other ops.
       const Kernels::Request request{&problem, &contender, row.candidate};
-      for (const Binary& binary : own_kernels_->find({&request, 1}).front().binaries) {
+      const auto found = own_kernels_->find({&request, 1});
+      for (const Binary& binary : found.front().binaries) {
         const auto options = binary.metadata.find("options");
         all.push_back({binary.recipe + binary.file.extension().string(),
                        options == binary.metadata.end() ? "" : options->second, read_file(binary.file)});
@@ -286,7 +302,7 @@ class AgentRun {
   TunerOptions how_;
   JobQueue& queue_;
   const std::vector<Environment>& environments_;
-  const std::unique_ptr<Kernels> own_kernels_;  // For kernels_of(), beside the devices' threads.
+  const std::unique_ptr<Kernels> own_kernels_;  // For kernels_of(): the others belong to the devices' threads.
   std::vector<std::unique_ptr<Journal>> journals_;
   std::optional<JournalRun> recorded_;
   FleetWork* work_ = nullptr;  // While the devices measure.
@@ -311,7 +327,7 @@ int run_fleet(const FleetRunOptions& options) {
   const FleetSession session = store->session(options.session);
   check_session(session, options.steps);
   const InterruptHandler handler;
-  const auto environments = open_agent_environments(options.tune);
+  const auto environments = open_agent_environments(options.tune, devices_of(options.tune, session));
   if (environments.empty()) return interrupt_status();
   const auto differing =
       differences(session.environment, fleet_environment(environments.front(), options.tune.variables));

@@ -14,7 +14,7 @@ struct FleetRunOptions {
   std::string store;  ///< As of open_fleet_store().
   int64_t session = 0;
   std::vector<FleetStep> steps;
-  /// Devices, journal, kernels, budget and method; what it says of shapes and outputs is not read.
+  /// Devices, journal, kernels, budget and method. Shapes and outputs are ignored.
   TuneOptions tune;
 };
 

@@ -32,7 +32,7 @@ FleetWork::~FleetWork() {
   }
 }
 
-/// Claims a job if none waits here, and counts what is left. True if a job waits here.
+/// Claims a job if none waits here, and counts the others. True if a job waits here.
 bool FleetWork::look(double now_s) {
   if (!claimed_.empty()) return true;
   if (now_s < next_look_s_) return false;
@@ -123,7 +123,7 @@ void FleetWork::done(ProblemId id, const TuneResult& result) {
 }
 
 void FleetWork::commit(const ClaimedJob& job, JobOutcome outcome, double seconds) {
-  // The store queues it again without an attempt; this run would take it for ever.
+  // The store queues it again without an attempt; without a limit this run would repeat it endlessly.
   if (!counts_as_attempt(outcome.status) && ++num_transient_[job.id] >= kMaxTransientFailures) return hold(job);
   if (outcome.decision && options_.kernels_of)
     outcome.kernels = options_.kernels_of(outcome.decision->problem, outcome.finalists);

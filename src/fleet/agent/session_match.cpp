@@ -22,7 +22,7 @@ Facts facts_of_variables(const std::vector<std::string>& variables) {
   return facts;
 }
 
-/// The members of a description, those of objects in it by `object.member`.
+/// Adds the members of a description; a member of an inner object is `object.member`.
 void add_members(const nlohmann::json& object, const std::string& prefix, Facts& facts) {
   for (const auto& [name, value] : object.items()) {
     if (value.is_object())

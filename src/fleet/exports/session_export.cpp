@@ -3,28 +3,20 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "fleet/exports/miopen_export.h"
+#include "fleet/setup/session_device.h"
 #include "formats/csv/publish.h"
 #include "formats/csv/published_row.h"
-#include "formats/device_info/device_info.h"
 #include "ops/family.h"
 #include "tables/miopen/miopen_file.h"
 
 namespace attune {
 namespace {
-
-DeviceInfo device_of(const FleetSession& session) {
-  const std::string source = fmt::format("the device of session {}", session.id);
-  const auto object = nlohmann::json::parse(session.environment.device_json, nullptr, false);
-  if (!object.is_object()) fail(ErrorCode::database, "{} is no JSON object", source);
-  return device_from_json(object, source);
-}
 
 PublishedRow table_row_of(const Decision& decision, const DeviceInfo& device) {
   PublishedRow row =
@@ -37,11 +29,11 @@ PublishedRow table_row_of(const Decision& decision, const DeviceInfo& device) {
   return row;
 }
 
-/// The files that the options ask for, and what they hold.
+/// The files that the options ask for, and their content.
 class Export {
  public:
   Export(FleetStore& store, const SessionExportOptions& options)
-      : options_(options), device_(device_of(store.session(options.session))), miopen_(registry()) {
+      : options_(options), device_(device_of_session(store.session(options.session))), miopen_(registry()) {
     const std::string stem = miopen_device_name(device_.gfx, device_.num_units);
     if (options.find_db) find_db_ = output(fmt::format("{}.{}.fdb.txt", stem, miopen_platform(device_.kind)));
     if (options.perf_db) perf_db_ = output(stem + ".db");
@@ -124,6 +116,7 @@ class Export {
   }
 
   void publish_table() {
+    if (rows_.empty()) return;
     const PublishReport report = publish(*table_, *find_family("conv"), rows_);
     result_.notices.insert(result_.notices.end(), report.notices.begin(), report.notices.end());
     result_.files.push_back({*table_, counted(rows_.size(), "row")});
