@@ -94,7 +94,8 @@ ImportedConfigurations read_configurations(const ImportOptions& options) {
   } else if (is_find_db(options.file)) {
     refuse_driver_options(options);
     FindDbShapes found = read_find_db_shapes(options.file);
-    imported.num_lines = found.shapes.size() + found.notices.size();
+    imported.num_lines = found.num_keys;
+    imported.num_refused = found.num_untunable;
     gathering.add_notices(std::move(found.notices));
     for (const FindDbShape& one : found.shapes) gathering.add(one.problem, one.line);
   } else {

@@ -74,9 +74,13 @@ TEST_F(ImportConfigurations, BatchesReplicateAndAnOperatorOverrides) {
 
 TEST_F(ImportConfigurations, AFindDbAndAListOfShapesNameTheSameConfigurations) {
   const auto found = read_configurations(
-      of("a.fdb.txt", "8-9-8-3x3-8-9-8-2-1x1-1x1-1x1-0-NCHW-FP32-F=ConvDirect:0.5,0,miopenConvolutionFwdAlgoDirect\n"));
+      of("a.fdb.txt",
+         "8-9-8-3x3-8-9-8-2-1x1-1x1-1x1-0-NCHW-FP32-F=ConvDirect:0.5,0,miopenConvolutionFwdAlgoDirect\n"
+         "8-9-8-3x3-8-1-1-2-1x1-1x1-1x1-0-NCHW-FP32-F=ConvDirect:0.5,0,miopenConvolutionFwdAlgoDirect\n"));
   const auto lines = read_configurations(of("lines.txt", kLines));
   ASSERT_EQ(found.configurations.size(), 1u);
+  EXPECT_EQ(found.num_lines, 2u);
+  EXPECT_EQ(found.num_refused, 1u);
   EXPECT_EQ(found.configurations[0].id, lines.configurations[0].id);
   const auto list = read_configurations(of("untuned_gemm.csv", "M,N,K\n1,32,48\n1,32,48\n2,32,48\n"));
   EXPECT_EQ(list.configurations.size(), 2u);

@@ -17,6 +17,8 @@ struct FindDbShape {
 struct FindDbShapes {
   std::vector<FindDbShape> shapes;   ///< Each once, in the order of the file.
   std::vector<std::string> notices;  ///< About keys that name no problem.
+  size_t num_keys = 0;               ///< Of the file, repeated ones included.
+  size_t num_untunable = 0;          ///< Keys that name no problem.
 };
 
 /// The problems of a find-db's keys; times are not looked at. Throws invalid_input `a.fdb.txt:17: …` for a file that is
