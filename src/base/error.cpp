@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 
 #include "base/blocked_write_signals.h"
 
@@ -33,10 +34,24 @@ int exit_status(ErrorCode code) noexcept {
   return 4;
 }
 
+namespace {
+
+/// The path of a source file within the repository, not on the machine that built the program.
+std::string_view repository_path(std::string_view file) {
+  for (const std::string_view folder : {"/src/", "/tests/"}) {
+    if (const size_t at = file.rfind(folder); at != std::string_view::npos) return file.substr(at + 1);
+  }
+  return file;
+}
+
+}  // namespace
+
 namespace detail {
 void check_failed(const char* file, int line, const char* condition, const std::string& message) {
   const BlockedWriteSignals blocked;
-  std::fprintf(stderr, "attune: bug at %s:%d: %s: %s\n", file, line, condition, message.c_str());
+  const std::string_view path = repository_path(file);
+  std::fprintf(stderr, "attune: bug at %.*s:%d: %s: %s\n", static_cast<int>(path.size()), path.data(), line, condition,
+               message.c_str());
   std::abort();
 }
 }  // namespace detail
