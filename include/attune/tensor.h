@@ -45,6 +45,8 @@ struct NamedLayout {
 ///   host.k16.v1       [N/16][K][16]: panels of 16 rows along K. N is padded with zeros to a multiple of 16.
 ///   host.vnni2x16.v1  [N/16][K/2][16][2]: the same with pairs along K, as AMX and AVX512-BF16 read them. K is padded
 ///                     with zeros to a multiple of 32, too.
+///   host.vnni8x16.v1  [N/16][K/8][16][8]: e2m1, 8 along K in 4 bytes, as VNNI reads them after decoding. N is padded
+///                     with zeros to a multiple of 16, K to one of 128.
 ///   cuda.k64.v1       [N/8][K/32][8][32]: panels of 8 rows along K in blocks of 32, of which a warp reads 512 bytes of
 ///                     16-bit elements at once. N is padded with zeros to a multiple of 8, K to one of 64.
 ATTUNE_API std::span<const NamedLayout> named_layouts();

@@ -30,7 +30,7 @@ class PanelMatrix {
       : rows_(order.rows),
         n_(spec.shape[0]),
         k_(spec.shape[1]),
-        element_bytes_(bits(spec.dtype) / 8),
+        element_bits_(bits(spec.dtype)),
         elements_(order.elements),
         there_(k_ / order.elements),
         cells_((k_ + order.k_step - 1) / order.k_step * order.k_step / order.elements) {}
@@ -39,19 +39,19 @@ class PanelMatrix {
 
   void pack(const std::byte* plain, std::byte* packed) const {
     with_cell_bytes([&](auto cell) { pack_cells<cell()>(plain, packed); });
-    each_single([&](int64_t at, int64_t to) { std::memcpy(packed + to, plain + at, size(element_bytes_)); });
+    each_single([&](int64_t at, int64_t to) { packed[to] = plain[at]; });
   }
 
   void unpack(const std::byte* packed, std::byte* plain) const {
     with_cell_bytes([&](auto cell) { unpack_cells<cell()>(packed, plain); });
-    each_single([&](int64_t at, int64_t to) { std::memcpy(plain + at, packed + to, size(element_bytes_)); });
+    each_single([&](int64_t at, int64_t to) { plain[at] = packed[to]; });
   }
 
  private:
   static size_t size(int64_t bytes) { return static_cast<size_t>(bytes); }
   int64_t panels() const { return (n_ + rows_ - 1) / rows_; }
-  int64_t cell_bytes() const { return elements_ * element_bytes_; }
-  int64_t row_bytes() const { return k_ * element_bytes_; }
+  int64_t cell_bytes() const { return elements_ * element_bits_ / 8; }
+  int64_t row_bytes() const { return (k_ * element_bits_ + 7) / 8; }
   int64_t rows_of(int64_t panel) const { return std::min(rows_, n_ - panel * rows_); }
 
   /// Calls `move` with the size of a cell as a constant, by which compilers turn memcpy into moves of registers.
@@ -80,15 +80,15 @@ class PanelMatrix {
     }
   }
 
-  /// Calls visit(byte in the plain matrix, byte in the packed one) for elements of incomplete cells, which end each row
-  /// if K is no multiple of a cell's elements.
+  /// Calls visit(byte in the plain matrix, byte in the packed one) for bytes of incomplete cells, which end each row if
+  /// K is no multiple of a cell's elements.
   template <typename Visit>
   void each_single(Visit visit) const {
-    for (int64_t k = there_ * elements_; k < k_; ++k) {
-      for (int64_t row = 0; row < n_; ++row) {
-        const int64_t cell = (row / rows_ * cells_ + there_) * rows_ + row % rows_;
-        visit(row * row_bytes() + k * element_bytes_, cell * cell_bytes() + k % elements_ * element_bytes_);
-      }
+    const int64_t first = there_ * cell_bytes(), end = row_bytes();
+    if (first == end) return;
+    for (int64_t row = 0; row < n_; ++row) {
+      const int64_t cell = (row / rows_ * cells_ + there_) * rows_ + row % rows_;
+      for (int64_t byte = first; byte < end; ++byte) visit(row * end + byte, cell * cell_bytes() + byte - first);
     }
   }
 
@@ -123,7 +123,7 @@ class PanelMatrix {
     });
   }
 
-  int64_t rows_, n_, k_, element_bytes_, elements_;
+  int64_t rows_, n_, k_, element_bits_, elements_;
   int64_t there_, cells_;  ///< Cells of a panel that plain rows fill completely; all cells of a panel.
 };
 
@@ -133,14 +133,17 @@ struct KnownLayout {
   std::optional<PanelOrder> order;
 };
 /// The one table of named layouts, plain first.
-const std::array<KnownLayout, 4>& known_layouts() {
-  static const std::array<KnownLayout, 4> layouts = {{
+const std::array<KnownLayout, 5>& known_layouts() {
+  static const std::array<KnownLayout, 5> layouts = {{
       {{kPlainLayout, "[N][K], or whatever order the tensor has", {}}, {}},
       {{"host.k16.v1", "[N/16][K][16]: panels of 16 rows along K", {DType::fp32, DType::bf16, DType::fp16}},
        PanelOrder{.rows = 16, .elements = 1, .k_step = 1}},
       {{"host.vnni2x16.v1", "[N/16][K/2][16][2]: panels of pairs along K", {DType::bf16, DType::fp16}},
        // AMX tiles have 32 elements of K.
        PanelOrder{.rows = 16, .elements = 2, .k_step = 32}},
+      {{"host.vnni8x16.v1", "[N/16][K/8][16][8]: panels of 8 elements along K", {DType::e2m1}},
+       // A vector of 512 bits along K has 128 elements.
+       PanelOrder{.rows = 16, .elements = 8, .k_step = 128}},
       {{"cuda.k64.v1",
         "[N/8][K/32][8][32]: panels of 8 rows in blocks of 32 along K",
         {DType::fp32, DType::bf16, DType::fp16}},

@@ -66,6 +66,35 @@ void for_all(Check check) {
   }
 }
 
+/// Element `at` of a row of e2m1.
+unsigned nibble(const std::vector<std::byte>& bytes, size_t first_byte, size_t at) {
+  return std::to_integer<unsigned>(bytes[first_byte + at / 2]) >> (at % 2 * 4) & 15;
+}
+
+TEST(Layouts, FourBitsOfAMatrixArePackedEightAlongK) {
+  for (const auto& [n, k] : {std::pair{1, 1}, {16, 128}, {17, 129}, {33, 31}, {5, 262}, {48, 8}}) {
+    const TensorSpec spec = weights(DType::e2m1, n, k);
+    std::vector<std::byte> plain(spec.bytes());
+    for (size_t i = 0; i < plain.size(); ++i) plain[i] = static_cast<std::byte>(i * 37 % 255 + 1);
+    const auto bytes = packed("host.vnni8x16.v1", spec, plain);
+    const auto padded = static_cast<size_t>((k + 127) / 128 * 128), row_bytes = static_cast<size_t>((k + 1) / 2);
+    ASSERT_EQ(bytes.size(), static_cast<size_t>((n + 15) / 16 * 16) * padded / 2);
+    size_t ones = 0, wanted_ones = 0;
+    for (size_t row = 0; row < static_cast<size_t>(n); ++row) {
+      for (size_t at = 0; at < static_cast<size_t>(k); ++at) {
+        const size_t cell = (row / 16 * (padded / 8) + at / 8) * 16 + row % 16;
+        ASSERT_EQ(nibble(bytes, cell * 4, at % 8), nibble(plain, row * row_bytes, at)) << n << " " << k;
+      }
+    }
+    for (const std::byte byte : bytes) ones += byte != std::byte{0} ? 1 : 0;
+    for (const std::byte byte : plain) wanted_ones += byte != std::byte{0} ? 1 : 0;
+    EXPECT_EQ(ones, wanted_ones) << "zeros elsewhere";
+    std::vector<std::byte> back(plain.size(), std::byte{0xee});
+    unpack({"host.vnni8x16.v1"}, spec, bytes, back);
+    EXPECT_EQ(back, plain);
+  }
+}
+
 TEST(Layouts, PutEveryElementWhereTheirDefinitionSaysAndZerosElsewhere) {
   for_all([](const std::string& layout, const TensorSpec& spec) {
     const auto plain = counted(spec), bytes = packed(layout, spec, plain);

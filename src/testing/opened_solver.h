@@ -130,7 +130,7 @@ class OpenedSolver {
     for (HostBytes& one : operands.bytes) one.store();
     std::vector<void*> addresses;
     for (const Buffer& area : operands.areas) addresses.push_back(area.data);
-    addresses[1] = packed(normal, config, operands.areas[1]);
+    pack(normal, config, operands.areas, addresses);
     const auto binaries = compiled(normal, config);
     const auto plan = backend_->prepare(normal, config, {binaries});
     const Buffer workspace = allocate(plan->traits().workspace_bytes);
@@ -155,14 +155,18 @@ class OpenedSolver {
     return binaries;
   }
 
-  /// The weights in the config's layout.
-  void* packed(const Problem& normal, const Config& config, Buffer plain) {
+  /// Has `addresses` name the packed operands in the config's layout.
+  void pack(const Problem& normal, const Config& config, std::span<const Buffer> plain, std::vector<void*>& addresses) {
     const Layout layout{layout_of(config)};
-    if (layout.name == kPlainLayout) return plain.data;
+    if (layout.name == kPlainLayout) return;
     const WeightPacking packing = packing_of(layout, normal, *backend_, *device_);
     const Buffer to = allocate(packing.bytes);
-    packing.pack(std::span(&plain, 1), to);
-    return to.data;
+    std::vector<Buffer> set;
+    for (const WeightPacking::Part& part : packing.parts) {
+      set.push_back(plain[part.operand]);
+      addresses[part.operand] = to.part(part.offset, 0).data;
+    }
+    packing.pack(set, to);
   }
 
   /// Allocates memory filled with NaNs.

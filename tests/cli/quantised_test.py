@@ -30,6 +30,39 @@ class Quantised(story.Story):
                     self.assertEqual((found["match"], found["candidate"]), ("exact", one["decision"]["winner"]))
                     self.assertTrue(found["candidate"].split("@")[0].endswith("." + op))
 
+    def test_twenty_candidates_or_more_for_few_rows(self):
+        for stem, (op, _) in LISTS.items():
+            for m in (1, 7, 16, 32):
+                with self.subTest(op, m=m):
+                    solvers = self.attune("list", "candidates", f"{op} m={m} n=2112 k=7168", "--json").json
+                    names = [name for one in solvers for name in one.get("candidates", [])]
+                    self.assertGreaterEqual(len(set(names)), 20)
+                    self.assertEqual(len(set(names)), len(names))
+
+    def test_a_winner_is_rebuilt_from_its_name(self):
+        for stem, (op, shapes) in LISTS.items():
+            with self.subTest(op):
+                table, problem = f"{stem}_tuned_gemm.csv", f"{op} m=2 n=48 k=96"
+                self.put(f"{stem}_untuned_gemm.csv", "\n".join(shapes.splitlines()[:2]) + "\n")
+                self.attune("tune", "-i", f"{stem}_untuned_gemm.csv", "-o", table, *FAST)
+                name = self.rows(table)[0]["kernelName"]
+                # Another machine of the kind: the table, and no kernel, journal or solver's choice.
+                elsewhere = {"ATTUNE_CACHE": str(self.folder / op), "ATTUNE_HOME": str(self.folder / f"home_{op}")}
+                built = self.attune("kernels", "build", "--table", table, env=elsewhere).stdout
+                self.assertIn(f"{'1' if name.startswith('jit') else '0'} file", built)
+                again = self.attune("bench", problem, "--candidate", name, "--json", env=elsewhere).json["candidates"]
+                self.assertEqual([(one["candidate"], one["status"]) for one in again if one["candidate"] == name], [(name, "ok")])
+                found = self.attune("explain", problem, "-t", table, "--json", env=elsewhere).json
+                self.assertEqual((found["match"], found["candidate"]), ("exact", name))
+
+    def test_packed_weights_of_mxfp4(self):
+        self.put("a4w4_blockscale_untuned_gemm.csv", "M,N,K,bpreshuffle\n1,96,256,True\n5,96,256,True\n")
+        self.attune("tune", "-i", "a4w4_blockscale_untuned_gemm.csv", "-o", "a4w4_blockscale_tuned_gemm.csv", *FAST)
+        rows = self.rows("a4w4_blockscale_tuned_gemm.csv")
+        self.assertEqual([row["bpreshuffle"] for row in rows], ["True", "True"])
+        self.assertEqual(len({row["layout"] for row in rows}), 1, "the weights are packed once for all M")
+        self.check_rows("a4w4_blockscale_tuned_gemm.csv", 2)
+
     def test_one_size_of_mxfp4(self):
         self.attune("tune", "--op", "gemm_a4w4_blockscale", "-m", "16", "-n", "1024", "-k", "1024", "-o", "a4w4_blockscale.csv", *FAST)
         row, = self.rows("a4w4_blockscale.csv")

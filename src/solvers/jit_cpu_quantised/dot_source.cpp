@@ -15,16 +15,25 @@ class DotProductText : public TextWriter {
   explicit DotProductText(const ProductSpec& spec) : spec_(spec) {}
 
   std::string text() {
-    add("void product(const struct product_args* t) {{\n  const long k = t->k, last = t->columns - 1;\n  long i = 0;\n"
-        "  const a_t* a = t->a;\n");
-    for (int c = 0; c < spec_.width; ++c)
+    add("void product(const struct {}* t) {{\n  const long k = t->k, last = t->columns - 1;\n  long i = 0;\n"
+        "  const a_t* a = t->a;\n",
+        is_e2m1() ? "group_args" : "product_args");
+    for (int c = 0; c < spec_.width; ++c) {
       add("  const signed char* b{0} = (const signed char*)t->b + ({0} < last ? {0} : last) * t->b_step;\n", c);
+      if (is_e2m1())
+        add("  const unsigned char* g{0} = (const unsigned char*)t->b_groups + ({0} < last ? {0} : last) * "
+            "t->b_groups_step;\n",
+            c);
+    }
     for (int u = 0; u < spec_.unroll; ++u)
       each([&](int r, int c) { add("  {} {} = {{0}};\n", sum_type(), sum(r, c, u)); });
     loop(spec_.unroll);
     if (spec_.unroll > 1) loop(1);
     add("  if (i < k) {{\n");
-    step(0, [](int c) { return fmt::format("load_rest(b{}, k, t->is_short)", c); });
+    step(0, [this](int c) {
+      return is_e2m1() ? fmt::format("load_rest(b{0} + (i >> 1), g{0} + (i >> 5), k - i)", c)
+                       : fmt::format("load_rest(b{}, k, t->is_short)", c);
+    });
     add("  }}\n");
     for (int u = 1; u < spec_.unroll; ++u)
       each([&](int r, int c) { add("  {} += {};\n", sum(r, c, 0), sum(r, c, u)); });
@@ -43,11 +52,17 @@ class DotProductText : public TextWriter {
   static std::string sum(int r, int c, int u) { return fmt::format("s{}_{}_{}", r, c, u); }
   int step_size() const { return spec_.step(); }
   bool is_int8() const { return spec_.in == DType::int8; }
-  const char* operand_type() const { return is_int8() ? "vi" : "pair"; }
+  bool is_e2m1() const { return spec_.in == DType::e2m1; }
+  const char* type_of(bool is_a) const { return is_int8() ? "vi" : is_e2m1() && is_a ? "of_a" : "pair"; }
   const char* sum_type() const { return is_int8() ? "vi" : "vf"; }
   std::string a_at(int r, int u) const {
     const int at = (u * spec_.rows + r) * step_size();
     return is_int8() ? fmt::format("*(const viu*)(a + {})", at) : fmt::format("load_a(a + {})", at);
+  }
+
+  std::string b_at(int c, int u) const {
+    return is_e2m1() ? fmt::format("b{} + ((i + {}) >> 1)", c, u * step_size())
+                     : fmt::format("b{} + i + {}", c, u * step_size());
   }
 
   void loop(int unroll) {
@@ -61,8 +76,11 @@ class DotProductText : public TextWriter {
         }
       }
       for (int c = 0; spec_.ahead != 0 && c < spec_.width; ++c)
-        add("    __builtin_prefetch(b{} + i + {});\n", c, u * step_size() + spec_.ahead);
-      step(u, [&](int c) { return fmt::format("load_b(b{} + i + {})", c, u * step_size()); });
+        add("    __builtin_prefetch({} + {});\n", b_at(c, u), spec_.ahead);
+      step(u, [&](int c) {
+        return is_e2m1() ? fmt::format("load_b({}, g{} + ((i + {}) >> 5))", b_at(c, u), c, u * step_size())
+                         : fmt::format("load_b({})", b_at(c, u));
+      });
     }
     add("  }}\n");
   }
@@ -70,13 +88,14 @@ class DotProductText : public TextWriter {
   /// The operand with fewer rows is held in registers, the other streams past it.
   template <typename Load>
   void step(int u, Load load_of_b) {
-    const bool hold_a = spec_.rows <= spec_.width;
+    // A decoded vector of e2m1 is used by all rows of a.
+    const bool hold_a = is_e2m1() ? spec_.rows == 1 : spec_.rows <= spec_.width;
     const int held = hold_a ? spec_.rows : spec_.width, streamed = hold_a ? spec_.width : spec_.rows;
     add("    {{\n");
     for (int h = 0; h < held; ++h)
-      add("      const {} h{} = {};\n", operand_type(), h, hold_a ? a_at(h, u) : load_of_b(h));
+      add("      const {} h{} = {};\n", type_of(hold_a), h, hold_a ? a_at(h, u) : load_of_b(h));
     for (int s = 0; s < streamed; ++s) {
-      add("      {{ const {} x = {};", operand_type(), hold_a ? load_of_b(s) : a_at(s, u));
+      add("      {{ const {} x = {};", type_of(!hold_a), hold_a ? load_of_b(s) : a_at(s, u));
       for (int h = 0; h < held; ++h) {
         if (hold_a)
           add(" multiply_add({}, x, h{});", sum(h, s, u), h);

@@ -39,12 +39,19 @@ class FloatText : public TextWriter {
     else
       decode_to_fp32();
     load_part();
+    if (spec_.is_dot_of_e2m1()) dot_of_e2m1();
     copy_row();
     if (spec_.kernel == Kernel::dot) {
-      dot();
+      if (spec_.in == DType::e2m1)
+        add("#undef multiply_add\n#define multiply_add(s, b, a) s = add_group(s, b, a)\n");
+      else
+        dot();
       return std::move(text_) + dot_text(spec_);
     }
-    pack();
+    if (spec_.kernel == Kernel::tile && spec_.is_packed)
+      decode_panel();
+    else if (spec_.kernel == Kernel::tile)
+      pack();
     if (spec_.in == DType::e2m1) pack_scales();
     product();
     return std::move(text_);
@@ -141,8 +148,9 @@ class FloatText : public TextWriter {
     }
     table("bytes_of_a", of_a);
     table("bytes_of_b", of_b);
-    add("FAST vi look_up(const unsigned char* bytes, vi at) {{\n  vi y;\n"
-        "  asm(\"vpshufb %2, %1, %0\" : \"=v\"(y) : \"v\"(*(const viu*)bytes), \"v\"(at));\n  return y;\n}}\n");
+    add("FAST vi chosen(vi bytes, vi at) {{\n  vi y;\n"
+        "  asm(\"vpshufb %2, %1, %0\" : \"=v\"(y) : \"v\"(bytes), \"v\"(at));\n  return y;\n}}\n"
+        "FAST vi look_up(const unsigned char* bytes, vi at) {{ return chosen(*(const viu*)bytes, at); }}\n");
     for (const char* of : {"_a", "_b"}) {
       add("FAST void decode{0}(vi x, vi* y) {{\n  y[0] = look_up(bytes_of{1}, x & 0x0f0f0f0fu);\n"
           "  y[1] = look_up(bytes_of{1}, (x >> 4) & 0x0f0f0f0fu);\n}}\n",
@@ -166,10 +174,18 @@ class FloatText : public TextWriter {
         "  for (long i = 0; i < bytes; i += kBytes) {{\n    const long left = bytes - i < kBytes ? bytes - i : "
         "kBytes;\n"
         "    vi x = load_part(from + i, left);\n",
-        stored_bytes(), spec_.in_lane());
+        stored_bytes(), spec_.is_dot_of_e2m1() ? 2 : spec_.in_lane());
     if (bits(spec_.in) == 4) {
       add("    if (i + left == bytes && (t_k & 1)) {{\n      unsigned char last[kBytes];\n      *(viu*)last = x;\n"
           "      last[left - 1] &= 15;\n      x = *(const viu*)last;\n    }}\n");
+    }
+    if (spec_.is_dot_of_e2m1()) {
+      add("    vi y[2], start = {{0}};\n    const vi offset = (vi){{0}} + {0}u;\n    decode_a(x, y);\n"
+          "    add_products(start, offset, y[0]);\n    add_products(start, offset, y[1]);\n"
+          "    *(viu*)to = y[0];\n    *(viu*)(to + {1}) = y[1];\n    *(viu*)(to + 2 * {1}) = -start;\n"
+          "    to += step;\n  }}\n  return 0;\n}}\n",
+          kOffset * 0x01010101u, lanes());
+      return;
     }
     if (spec_.kernel == Kernel::dot) {
       add("    vi y[2];\n    decode_a(x, y);\n    *(viu*)to = y[0];\n    *(viu*)(to + {}) = y[1];\n    to += step;\n  "
@@ -203,6 +219,14 @@ class FloatText : public TextWriter {
     add("    }}\n    put_square(v, to);\n  }}\n}}\n");
   }
 
+  /// Of b that is packed ahead, packing is decoding.
+  void decode_panel() {
+    add("void pack(const struct pack_args* t) {{\n  const char* b = (const char*)t->b;\n  vi* to = t->panel;\n"
+        "  for (long k = t->k; k > 0; k -= 8, b += kBytes, to += 2) {{\n");
+    if (spec_.ahead != 0) add("    __builtin_prefetch(b + {});\n", spec_.ahead);
+    add("    decode(*(const viu*)b, to);\n  }}\n}}\n");
+  }
+
   /// Code 0 is 2^-127 and 255 is NaN: both have a set bit below the exponent.
   void pack_scales() {
     add("FAST void put_scales(vi x, float* to) {{\n  for (int i = 0; i < 4; ++i, to += {0}) {{\n"
@@ -230,6 +254,44 @@ class FloatText : public TextWriter {
         "\"v\"(b.low), \"v\"(a.low), \"v\"(b.high), \"v\"(a.high))\n");
   }
 
+  /// Types, loads and the product of the dot kernel for e2m1. Each 128 bits of a vector hold a group of K, so a lane's
+  /// sum belongs to one group. Groups beyond the last one have a scale of 1 and sums of 0.
+  void dot_of_e2m1() {
+    const int groups = lanes() / 4;
+    std::vector<int> scale_places;
+    for (int i = 0; i < vector_bytes(); ++i) scale_places.push_back(i % 4 == 3 ? i / 16 : 128);
+    table("scale_places", scale_places);
+    add("typedef unsigned short a_t;\n"
+        "typedef struct {{ vi low, high; vf scale; }} pair;\n"
+        "typedef struct {{ vi low, high, start; vf scale; }} of_a;\n"
+        "FAST of_a load_a(const a_t* p) {{\n  const vi* v = (const vi*)p;\n"
+        "  of_a x = {{v[0], v[1], v[2], (vf)v[3]}};\n  return x;\n}}\n"
+        "FAST vf scales_of({0} codes) {{\n"
+        "  const vi x = chosen({1}, *(const vi*)scale_places) >> 1;\n"
+        "  return (vf)(x | ((vi)(((x + 0x800000u) & 0x7f000000u) == 0u) & 0x400000u));\n}}\n"
+        "FAST pair decode_pair(vi x, vf scale) {{ vi y[2]; decode(x, y); pair z = {{y[0], y[1], scale}}; return z; "
+        "}}\n"
+        "FAST pair load_b(const signed char* p, const unsigned char* scales) {{\n"
+        "  {0} codes;\n  __builtin_memcpy(&codes, scales, {2});\n"
+        "  return decode_pair(*(const viu*)p, scales_of(codes));\n}}\n"
+        "FAST pair load_rest(const signed char* p, const unsigned char* scales, long k) {{\n"
+        "  unsigned char codes[{2}];\n  {0} all;\n"
+        "  for (long g = 0; g < {2}; ++g) codes[g] = 32 * g < k ? scales[g] : 127;\n"
+        "  __builtin_memcpy(&all, codes, {2});\n"
+        "  return decode_pair(load_part((const unsigned char*)p, (k + 1) / 2), scales_of(all));\n}}\n",
+        groups == 4 ? "unsigned" : "unsigned short", "(vi){0} + codes", groups);
+    if (spec_.unit.vnni) {
+      add("#define add_products(s, b, a) multiply_add(s, b, a)\n");
+    } else {
+      add("#define add_products(s, b, a) do {{ vi q_ = {{0}}; const vi ones_ = (vi){{0}} + 0x00010001u; "
+          "multiply_add(q_, b, a); asm(\"vpmaddwd %1, %0, %0\" : \"+v\"(q_) : \"v\"(ones_)); s += q_; }} while (0)\n");
+    }
+    add("FAST vf add_group(vf sum, pair b, of_a a) {{\n  vi d = a.start;\n"
+        "  add_products(d, b.low, a.low);\n  add_products(d, b.high, a.high);\n"
+        "  const vf of_group = __builtin_convertvector((vs)d, vf), scale = b.scale * a.scale;\n"
+        "  asm(\"vfmadd231ps %2, %1, %0\" : \"+v\"(sum) : \"v\"(of_group), \"v\"(scale));\n  return sum;\n}}\n");
+  }
+
   void step(int u) {
     add("      {{\n");
     for (int v = 0; v < spec_.width; ++v) add("        const vi b{0} = *(const vi*)(p{0} + {1} * kBytes);\n", v, u);
@@ -248,7 +310,51 @@ class FloatText : public TextWriter {
     add("    }}\n");
   }
 
+  /// A group of K of packed b: each stored vector is decoded to two.
+  void stream_group() {
+    for (int u = 0; u < spec_.group / 8; ++u) {
+      add("    {{\n");
+      for (int v = 0; v < spec_.width; ++v) {
+        if (spec_.ahead != 0) add("      __builtin_prefetch(p{} + {});\n", v, u * 64 + spec_.ahead);
+        add("      vi b{0}[2]; decode(*(const viu*)(p{0} + {1}), b{0});\n", v, u * 64);
+      }
+      for (int half = 0; half < 2; ++half) {
+        for (int r = 0; r < spec_.rows; ++r) {
+          add("      {{ const vi x = (vi){{0}} + a[{}];", (2 * u + half) * spec_.rows + r);
+          for (int v = 0; v < spec_.width; ++v) add(" multiply_add(s{0}_{1}, b{1}[{2}], x);", r, v, half);
+          add(" }}\n");
+        }
+      }
+      add("    }}\n");
+    }
+    add("    a += {};\n", spec_.group / spec_.in_lane() * spec_.rows);
+    for (int v = 0; v < spec_.width; ++v) add("    p{} += {};\n", v, spec_.group / 8 * 64);
+  }
+
+  /// Sums of all K in registers; no more are needed than for a few rows.
+  void stream() {
+    add("void product(const struct group_args* t) {{\n  const word* a = t->a;\n  const long last = t->columns - 1;\n"
+        "  const float* a_group = t->a_groups;\n  const float* b_group = t->b_groups;\n");
+    for (int v = 0; v < spec_.width; ++v)
+      add("  const char* p{0} = (const char*)t->b + ({0} < last ? {0} : last) * t->b_step;\n", v);
+    each_sum([&](int r, int v) { add("  vf all{}_{} = {{0}};\n", r, v); });
+    add("  for (long k = t->k; k > 0; k -= {0}, a_group += {1}, b_group += {2}) {{\n", spec_.group, 2 * spec_.rows,
+        lanes());
+    each_sum([&](int r, int v) {
+      add("    vi s{0}_{1} = (vi){{0}}{2};\n", r, v,
+          spec_.unit.vnni ? fmt::format(" + ((const word*)a_group)[{}]", spec_.rows + r) : "");
+    });
+    stream_group();
+    for (int v = 0; v < spec_.width; ++v)
+      add("    const vf g{0} = *(const vu*)(b_group + {0} * t->b_groups_step);\n", v);
+    each_sum([&](int r, int v) { add_group(r, v, fmt::format("all{}_{}", r, v)); });
+    add("  }}\n");
+    each_sum([&](int r, int v) { add("  {2} = all{0}_{1};\n", r, v, place(r, v)); });
+    add("}}\n");
+  }
+
   void product() {
+    if (spec_.kernel == Kernel::stream) return stream();
     add("void product(const struct group_args* t) {{\n  const word* a = t->a;\n");
     for (int v = 0; v < spec_.width; ++v) add("  const char* p{0} = (const char*)t->b + {0} * t->b_step;\n", v);
     if (spec_.group == 0) {
@@ -280,11 +386,11 @@ class FloatText : public TextWriter {
     }
     for (int v = 0; v < spec_.width; ++v)
       add("    const vf g{0} = *(const vu*)(b_group + {0} * t->b_groups_step);\n", v);
-    each_sum([&](int r, int v) { add_group(r, v); });
+    each_sum([&](int r, int v) { add_group(r, v, place(r, v)); });
     add("  }}\n}}\n");
   }
 
-  void add_group(int r, int v) {
+  void add_group(int r, int v, const std::string& total) {
     std::string sum = fmt::format("s{}_{}", r, v);
     if (!sums_floats() && !spec_.unit.vnni) {
       add("    {{ const vi ones = (vi){{0}} + 0x00010001u; asm(\"vpmaddwd %1, %0, %0\" : \"+v\"({0}) : \"v\"(ones)); "
@@ -295,7 +401,7 @@ class FloatText : public TextWriter {
     if (!sums_floats()) sum = fmt::format("__builtin_convertvector((vs){}, vf)", sum);
     add("    {{ vf all = {3}; const vf of_group = {0}, scale = g{1} * a_group[{2}];\n"
         "      asm(\"vfmadd231ps %2, %1, %0\" : \"+v\"(all) : \"v\"(of_group), \"v\"(scale)); {3} = all; }}\n",
-        sum, v, r, place(r, v));
+        sum, v, r, total);
   }
 
   ProductSpec spec_;

@@ -66,8 +66,10 @@ class JitCpuQuantisedSolver : public Solver, public StaticSpace {
   Support supports(const Problem& problem, const DeviceInfo& device) const override {
     if (device.kind != "host") return Support::no("runs on a host only");
     if (problem.op() != op_) return Support::no(fmt::format("computes {} only", op_));
-    if (problem.integer_or("bpreshuffle", 0) != 0) return Support::no("packs the weights itself");
-    if (ByteUnit::of(device).lanes() == 0) return Support::no("needs AVX2 and FMA");
+    const int lanes = ByteUnit::of(device).lanes();
+    if (lanes == 0) return Support::no("needs AVX2 and FMA");
+    if (problem.integer_or("bpreshuffle", 0) != 0 && (op_ != "gemm_a4w4_blockscale" || lanes != 16))
+      return Support::no("supports packed weights (bpreshuffle=1) of MXFP4 with AVX-512 only");
     return {};
   }
 

@@ -247,11 +247,19 @@ class JitCpuFloats : public testing::TestWithParam<const char*> {
   std::vector<std::string> kinds(const std::string& text) {
     OpenedSolver& solver = solver_of(text);
     std::vector<std::string> configs = {solver.backend().untuned(solver.problem(text)).key()};
+    if (text.find("bpreshuffle=1") != std::string::npos) {
+      for (const char* config : {"kernel=stream;rows=1;width=4;prefetch=0;k_block=0;threads=1",
+                                 "kernel=stream;rows=3;width=2;prefetch=512;k_block=0;threads=2",
+                                 "kernel=tile;rows=4;width=1;prefetch=512;k_block=128;threads=2",
+                                 "kernel=tile;rows=2;width=3;prefetch=0;k_block=0;threads=1"})
+        configs.push_back(fmt::format("b_layout=host.vnni8x16.v1;{}", config));
+      return configs;
+    }
     for (const char* blocks :
          {"k_block=0;prefetch=0;rows=1;threads=1;width=4", "k_block=128;prefetch=512;rows=4;threads=2;width=1",
           "k_block=256;prefetch=1024;rows=3;threads=1;width=2"}) {
       if (text.starts_with("gemm_a4w4")) {
-        configs.emplace_back(blocks);
+        configs.push_back(fmt::format("kernel=tile;{}", blocks));
         continue;
       }
       const bool has_dot = configs.front().find("kernel=") != std::string::npos;
@@ -263,8 +271,15 @@ class JitCpuFloats : public testing::TestWithParam<const char*> {
     if (configs.front().find("kernel=") == std::string::npos) return configs;
     for (const char* dot : {"rows=1;width=4;unroll=2;prefetch=0", "rows=4;width=2;unroll=1;prefetch=512",
                             "rows=2;width=3;unroll=1;prefetch=1024"})
-      configs.push_back(fmt::format("kernel=dot;engine=bf16;k_block=0;threads=2;{}", dot));
+      configs.push_back(
+          fmt::format("kernel=dot;{}k_block=0;threads=2;{}", text.starts_with("gemm_a4w4") ? "" : "engine=bf16;", dot));
     return configs;
+  }
+
+  /// Whether kernels of this processor read packed weights.
+  bool packs() {
+    const Problem problem = mxfp4_.problem("gemm_a4w4_blockscale m=1 n=1 k=1 bpreshuffle=1");
+    return mxfp4_.solver().supports(problem, mxfp4_.device().info()).yes;
   }
 
   OpenedSolver a8w8_{"jit_cpu.gemm_a8w8", std::make_unique<DescribedHost>(GetParam())};
@@ -284,7 +299,8 @@ TEST_P(JitCpuFloats, EveryKernelComputesEveryRemainder) {
   for (const char* op :
        {"gemm_a8w8 q_dtype_w=e4m3fn bias=1", "gemm_a8w8 q_dtype_w=e4m3fnuz scale=tensor outdtype=fp16",
         "gemm_a8w8_blockscale q_dtype_w=e4m3fn", "gemm_a8w8_blockscale q_dtype_w=e4m3fnuz outdtype=fp16",
-        "gemm_a4w4_blockscale", "gemm_a4w4_blockscale outdtype=fp16"}) {
+        "gemm_a4w4_blockscale", "gemm_a4w4_blockscale outdtype=fp16", "gemm_a4w4_blockscale bpreshuffle=1"}) {
+    if (std::string_view(op).ends_with("bpreshuffle=1") && !packs()) continue;
     for (const char* sizes : {"m=1 n=1 k=1", "m=1 n=16 k=31", "m=3 n=17 k=33", "m=4 n=5 k=127", "m=5 n=33 k=129",
                               "m=9 n=130 k=257", "m=2 n=64 k=640", "m=13 n=47 k=1023"}) {
       const auto text = fmt::format("{} {}", op, sizes);
@@ -400,8 +416,14 @@ TEST_P(JitCpuFloats, AnElementsBitsDependNeitherOnMNorOnBlocks) {
   }
 }
 
+TEST_P(JitCpuFloats, PackedWeightsAreReadWithAvx512) {
+  EXPECT_EQ(packs(), mxfp4_.device().info().instruction_sets().has(InstructionSet::avx512));
+}
+
 TEST_P(JitCpuFloats, SpacesHaveTwentyConfigsAndTheStart) {
-  for (const char* op : {"gemm_a8w8 q_dtype_w=e4m3fn", "gemm_a8w8_blockscale", "gemm_a4w4_blockscale"}) {
+  for (const char* op : {"gemm_a8w8 q_dtype_w=e4m3fn", "gemm_a8w8_blockscale", "gemm_a4w4_blockscale",
+                         "gemm_a4w4_blockscale bpreshuffle=1"}) {
+    if (std::string_view(op).ends_with("bpreshuffle=1") && !packs()) continue;
     for (const int m : {1, 2, 3, 4, 5, 8, 16, 32, 512}) {
       const auto text = fmt::format("{} m={} n=4096 k=4096", op, m);
       OpenedSolver& solver = solver_of(text);

@@ -23,8 +23,9 @@ struct ProductArguments {
   long adds;  ///< Adds to the sums that are there.
   // Kernels with groups, at this part of K.
   const float* a_groups;  ///< [group][2][rows]: the scales, and as int32 where each sum starts.
-  const float* b_groups;  ///< By panel: [group][lanes], the scales.
-  long b_groups_step;     ///< Floats between panels.
+  /// tile: by panel, [group][lanes], the scales as fp32. dot: the e8m0 of each row of b.
+  const void* b_groups;
+  long b_groups_step;  ///< tile: floats between panels. dot: bytes between rows.
 };
 
 /// One call of `pack`: a panel of a part of K.
@@ -80,7 +81,7 @@ inline constexpr const char* kArgumentsText =
     "long c_step, rows, columns; };\n";
 inline constexpr const char* kGroupArgumentsText =
     "struct group_args { const void* a; const void* b; long b_step, columns, k, is_short; float* sums; "
-    "long sums_step, adds; const float* a_groups; const float* b_groups; long b_groups_step; };\n"
+    "long sums_step, adds; const float* a_groups; const void* b_groups; long b_groups_step; };\n"
     "struct scale_args { const unsigned char* scales; long step, columns, groups; float* panel; };\n";
 
 }  // namespace attune::jit_cpu_quantised

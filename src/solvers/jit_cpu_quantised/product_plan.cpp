@@ -57,10 +57,11 @@ class ProductPlan final : public Plan {
     part_k_ = shape.in == DType::int8 ? kMaxPart : padded_k_;
     parts_ = ceil_div(shape.k, part_k_);
     row_bytes_ = ceil_div(shape.k * bits(shape.in), 8);
+    packed_step_ = ceil_div(shape.k, kPackedK) * kPackedK / 8 * kPackedRow;
     rows_ = ceil_div(std::min(shape.m, kMaxRows), spec.rows) * spec.rows;
     k_block_ = std::min(loops.k_block > 0 ? loops.k_block : shape.k, part_k_);
     const int64_t tiles = kSumBytes / (4 * rows_ * spec.columns());
-    chunk_ = spec.columns() * (spec.kernel == Kernel::tile ? 1 : std::clamp<int64_t>(tiles, 1, spec.unit.lanes()));
+    chunk_ = spec.columns() * (spec.kernel != Kernel::dot ? 1 : std::clamp<int64_t>(tiles, 1, spec.unit.lanes()));
     panel_bytes_ = spec.kernel == Kernel::tile ? chunk_ * std::min(padded_k_, k_block_round()) * element_bytes() : 0;
     WorkspaceLayout space;
     a_ = space.add<std::byte>(rows_ * padded_k_ * element_bytes());
@@ -68,7 +69,7 @@ class ProductPlan final : public Plan {
     sums_ = space.add<int32_t>(loops.threads * rows_ * chunk_);
     if (parts_ > 1) wide_ = space.add<int64_t>(loops.threads * rows_ * chunk_);
     panels_ = space.add<std::byte>(loops.threads * panel_bytes_);
-    if (spec.group != 0) {
+    if (spec.group != 0 && !is_dot()) {
       // pack_scales writes four groups at a time.
       groups_ = ceil_div(ceil_div(padded_k_, spec.group), 4) * 4;
       a_groups_ = space.add<float>(2 * rows_ * groups_);
@@ -174,7 +175,23 @@ class ProductPlan final : public Plan {
           functions_.copy_row(call.a + (first + row) * row_bytes_ + bytes_of(k), std::min(part_k_, shape_.k - k),
                               to + k * height * element_bytes(), height * unit);
     }
-    if (spec.group != 0) copy_groups(call, first + row, row);
+    if (spec.is_dot_of_e2m1())
+      copy_scales(call, first + row, to);
+    else if (spec.group != 0)
+      copy_groups(call, first + row, row);
+  }
+
+  /// Copies the scales of a row of a to its vectors in a dot kernel's copy, where each 128 bits belong to a group.
+  void copy_scales(const Call& call, int64_t from, std::byte* to) const {
+    const ProductSpec& spec = loops_.spec;
+    const int64_t existing = ceil_div(shape_.k, spec.group), of_vector = spec.unit.lanes() / 4,
+                  vector = int64_t{16} * of_vector, step = int64_t{4} * vector * spec.rows;
+    const auto* codes = reinterpret_cast<const uint8_t*>(call.a_scale) + from * existing;
+    for (int64_t g = 0; g < padded_k_ / spec.group; ++g) {
+      const float scale = g < existing ? decode_e8m0(codes[g]) / 4 : 0;  // Both operands are doubled.
+      const std::array<float, 4> four = {scale, scale, scale, scale};
+      std::memcpy(to + g / of_vector * step + 3 * vector + g % of_vector * 16, four.data(), sizeof four);
+    }
   }
 
   /// Copies the scales of a row of a. For e2m1 a group's sums start at −12·Σa, since b's bytes have an offset.
@@ -227,12 +244,14 @@ class ProductPlan final : public Plan {
   void multiply(const Call& call, const Task& task) const {
     for (int64_t n = task.columns.begin; n < task.columns.end; n += chunk_) {
       const Range columns{n, std::min(n + chunk_, task.columns.end)};
-      if (loops_.spec.group != 0) pack_groups(call, task.thread, n);
+      if (loops_.spec.group != 0 && !is_dot()) pack_groups(call, task.thread, n);
       for (int64_t part = 0; part < parts_; ++part) {
         const Range all{part * part_k_, std::min((part + 1) * part_k_, shape_.k)};
         for (int64_t k = all.begin; k < all.end; k += k_block_) {
           const Range block{k, std::min(k + k_block_, all.end)};
-          if (is_dot())
+          if (loops_.spec.kernel == Kernel::stream)
+            stream_panels(call, task, columns, block);
+          else if (is_dot())
             multiply_in_place(call, task, columns, block, k > all.begin);
           else
             multiply_panels(call, task, columns, block, k > all.begin);
@@ -250,7 +269,7 @@ class ProductPlan final : public Plan {
     to.is_short = shape_.k < loops_.spec.step();
     to.sums_step = chunk_;
     to.adds = adds;
-    if (loops_.spec.group != 0) {
+    if (loops_.spec.group != 0 && !is_dot()) {
       to.b_groups = b_groups(call, task.thread) + k.begin / loops_.spec.group * loops_.spec.unit.lanes();
       to.b_groups_step = groups_ * loops_.spec.unit.lanes();
     }
@@ -261,7 +280,7 @@ class ProductPlan final : public Plan {
     for (int64_t row = task.rows.begin; row < task.rows.end; row += loops_.spec.rows) {
       to.a = a + (row * padded_k_ + k * loops_.spec.rows) * element_bytes();
       to.sums = sums(call, task.thread) + (row - task.rows.begin) * chunk_ + column;
-      if (loops_.spec.group != 0) {
+      if (loops_.spec.group != 0 && !is_dot()) {
         const int64_t group = k / loops_.spec.group;
         to.a_groups = at<const float>(call.workspace, a_groups_) + 2 * (row * groups_ + group * loops_.spec.rows);
       }
@@ -272,11 +291,29 @@ class ProductPlan final : public Plan {
   void multiply_in_place(const Call& call, const Task& task, const Range& columns, const Range& k, bool adds) const {
     ProductArguments to = arguments(call, task, k, adds);
     to.b_step = row_bytes_;
+    to.b_groups_step = loops_.spec.group != 0 ? ceil_div(shape_.k, loops_.spec.group) : 0;
     for (int64_t n = columns.begin; n < columns.end; n += loops_.spec.width) {
-      to.b = call.b + n * row_bytes_ + k.begin;
+      to.b = call.b + n * row_bytes_ + bytes_of(k.begin);
+      to.b_groups = call.b_scale + n * to.b_groups_step;
       to.columns = std::min<int64_t>(loops_.spec.width, shape_.n - n);
       multiply_rows(call, task, k.begin, n - columns.begin, to);
     }
+  }
+
+  /// Where a column's panel of packed b begins, at element k.
+  const std::byte* packed_panel(const Call& call, int64_t column, int64_t k) const {
+    return call.b + column / kPackedColumns * packed_step_ + k / 8 * kPackedRow;
+  }
+
+  /// Multiplies panels that were packed ahead. Those that do not exist repeat the last one.
+  void stream_panels(const Call& call, const Task& task, const Range& columns, const Range& k) const {
+    const int64_t step = loops_.spec.step();
+    ProductArguments to = arguments(call, task, k, false);
+    to.k = ceil_div(to.k, step) * step;
+    to.b = packed_panel(call, columns.begin, k.begin);
+    to.b_step = packed_step_;
+    to.columns = ceil_div(shape_.n - columns.begin, kPackedColumns);
+    multiply_rows(call, task, k.begin, 0, to);
   }
 
   /// Panels of columns that do not exist repeat the last one.
@@ -289,10 +326,11 @@ class ProductPlan final : public Plan {
     to.b = panel;
     for (int64_t n = columns.begin; n < columns.begin + chunk_; n += lanes, panel += to.b_step) {
       const int64_t from = std::min(n, shape_.n - 1);
-      const PackArguments pack{.b = call.b + from * row_bytes_ + bytes_of(k.begin),
+      const PackArguments pack{.b = loops_.spec.is_packed ? packed_panel(call, from, k.begin)
+                                                          : call.b + from * row_bytes_ + bytes_of(k.begin),
                                .b_step = row_bytes_,
                                .columns = std::min(lanes, shape_.n - from),
-                               .k = k.size(),
+                               .k = loops_.spec.is_packed ? to.k : k.size(),
                                .is_short = to.is_short,
                                .panel = panel};
       functions_.pack(&pack);
@@ -338,13 +376,14 @@ class ProductPlan final : public Plan {
   ProductFunctions functions_;
   PlanTraits traits_;
   int64_t padded_k_;
-  int64_t part_k_, parts_;  ///< Elements of K that one sum holds.
-  int64_t row_bytes_;       ///< Of a and b.
-  int64_t groups_ = 0;      ///< Scales of a row.
-  int64_t rows_;            ///< Rows of a in the workspace, in whole blocks.
-  int64_t k_block_;         ///< Elements of K in one call of the kernel, at most.
-  int64_t chunk_;           ///< Columns whose sums a thread keeps.
-  int64_t panel_bytes_;     ///< Of a thread's panels.
+  int64_t part_k_, parts_;   ///< Elements of K that one sum holds.
+  int64_t row_bytes_;        ///< Of a and b.
+  int64_t packed_step_ = 0;  ///< Bytes between panels of packed b.
+  int64_t groups_ = 0;       ///< Scales of a row.
+  int64_t rows_;             ///< Rows of a in the workspace, in whole blocks.
+  int64_t k_block_;          ///< Elements of K in one call of the kernel, at most.
+  int64_t chunk_;            ///< Columns whose sums a thread keeps.
+  int64_t panel_bytes_;      ///< Of a thread's panels.
   uint64_t a_ = 0, excess_ = 0, sums_ = 0, wide_ = 0, panels_ = 0, a_groups_ = 0,
            b_groups_ = 0;  ///< Offsets in the workspace.
 };
@@ -357,7 +396,7 @@ ProductFunctions::ProductFunctions(const ProductSpec& spec, const std::filesyste
       copy_row(library.function<CopyRow>("copy_row")),
       finish(library.function<Finish>("finish")),
       pack(spec.kernel == Kernel::tile ? library.function<Pack>("pack") : nullptr),
-      pack_scales(spec.in == DType::e2m1 ? library.function<PackScales>("pack_scales") : nullptr) {}
+      pack_scales(spec.packs_scales() ? library.function<PackScales>("pack_scales") : nullptr) {}
 
 std::unique_ptr<Plan> make_product_plan(const QuantisedGemm& shape, const ProductLoops& loops,
                                         ProductFunctions functions) {

@@ -158,7 +158,7 @@ CompileTask product_task(const ProductSpec& spec) {
                                                      finish_float_text(spec));
   std::vector<std::string> entries = {"product", "copy_row", "finish"};
   if (spec.kernel == Kernel::tile) entries.emplace_back("pack");
-  if (spec.in == DType::e2m1) entries.emplace_back("pack_scales");
+  if (spec.packs_scales()) entries.emplace_back("pack_scales");
   CompileTask task = jit_cpu::kernel_task(std::move(source), unit.vectors, extension_of(spec), std::move(entries));
   // The bias must not be fused with a scale in some places and not in others.
   task.options.emplace_back("-ffp-contract=off");

@@ -24,8 +24,9 @@ struct ByteUnit {
   bool operator==(const ByteUnit&) const = default;
 };
 
-/// dot: vectors along K, b is read in place. tile: vectors across columns of C, b is packed into panels.
-enum class Kernel : uint8_t { dot, tile };
+/// dot: vectors along K, b is read in place. tile: vectors across columns of C, b is packed into panels. stream: the
+/// same, but b is packed ahead, and decoded in registers.
+enum class Kernel : uint8_t { dot, tile, stream };
 /// Which bytes of b a dot kernel prefetches.
 enum class Prefetch : uint8_t {
   off,
@@ -40,6 +41,11 @@ enum class Engine : uint8_t {
   fp32    ///< One fp32 a lane.
 };
 
+/// The layout of packed e2m1 (attune/tensor.h): K is padded to kPackedK, and a panel's row is kPackedRow bytes: 8
+/// elements along K of 16 columns.
+inline constexpr const char* kPackedLayout = "host.vnni8x16.v1";
+inline constexpr int64_t kPackedK = 128, kPackedRow = 64, kPackedColumns = 16;
+
 /// Compile-time parameters of a kernel. M, N and K are not among them.
 struct ProductSpec {
   ByteUnit unit;
@@ -51,7 +57,8 @@ struct ProductSpec {
   int width = 1;   ///< dot: rows of b. tile: vectors of columns.
   int unroll = 1;  ///< dot: vectors of K in the loop, each with its own sums.
   Prefetch prefetch = Prefetch::off;
-  int ahead = 0;  ///< Bytes of a row of b by which packing of fp8 and e2m1 prefetches; 0: not.
+  int ahead = 0;           ///< Bytes of a row, or panel, of b by which a kernel of fp8 and e2m1 prefetches; 0: not.
+  bool is_packed = false;  ///< b is e2m1 in kPackedLayout, for vectors of 16 lanes.
 
   int columns() const noexcept { return kernel == Kernel::dot ? width : width * unit.lanes(); }
   /// Elements of K that one lane multiplies.
@@ -59,7 +66,12 @@ struct ProductSpec {
     if (in == DType::int8) return unit.in_lane();
     return engine == Engine::bytes ? 4 : engine == Engine::bf16 ? 2 : 1;
   }
-  int element_bytes() const noexcept { return 4 / in_lane(); }  ///< Of an element in a copy or panel.
+  bool packs_scales() const noexcept { return in == DType::e2m1 && kernel != Kernel::dot; }
+  /// Whether vectors along K multiply e2m1 in place. A vector of stored b is two of bytes, and four of a's copy: the
+  /// low halves, the high halves, where the sums start, and the scales.
+  bool is_dot_of_e2m1() const noexcept { return in == DType::e2m1 && kernel == Kernel::dot; }
+  /// Of an element in a copy or panel.
+  int element_bytes() const noexcept { return is_dot_of_e2m1() ? 2 : 4 / in_lane(); }
   /// Elements of K in a vector that is loaded.
   int step() const noexcept { return in == DType::int8 ? unit.step() : 32 * unit.lanes() / bits(in); }
 };

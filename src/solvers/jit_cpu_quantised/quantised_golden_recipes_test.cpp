@@ -36,7 +36,12 @@ std::vector<std::string> quantised_recipes() {
                        {"gemm_a8w8_blockscale m=8 n=64 k=5000 q_dtype_w=e4m3fnuz",
                         {"engine=bf16;rows=4;width=2;prefetch=512;k_block=0;threads=1",
                          "engine=fp32;rows=4;width=2;prefetch=512;k_block=0;threads=1"}},
-                       {"gemm_a4w4_blockscale m=8 n=64 k=5000", {"rows=4;width=2;prefetch=512;k_block=0;threads=1"}}};
+                       {"gemm_a4w4_blockscale m=8 n=64 k=5000",
+                        {"kernel=tile;rows=4;width=2;prefetch=512;k_block=0;threads=1",
+                         "kernel=dot;rows=1;width=1;unroll=2;prefetch=1024;k_block=0;threads=1"}},
+                       {"gemm_a4w4_blockscale m=8 n=64 k=5000 bpreshuffle=1",
+                        {"kernel=stream;b_layout=host.vnni8x16.v1;rows=8;width=1;prefetch=512;k_block=0;threads=1",
+                         "kernel=tile;b_layout=host.vnni8x16.v1;rows=4;width=2;prefetch=512;k_block=0;threads=1"}}};
   std::vector<std::string> lines;
   for (const Texts& texts : all) {
     const Problem given = Problem::parse(texts.problem);
@@ -48,6 +53,7 @@ std::vector<std::string> quantised_recipes() {
         const Problem typed = Problem::parse(fmt::format("{} outdtype={}", texts.problem, type));
         const Problem problem = op_of(typed).normalise(typed, device);
         for (const char* config : texts.configs) {
+          if (!solver->supports(problem, device).yes) continue;
           if (std::string_view(config).starts_with("engine=bf16") && !std::string_view(gfx).ends_with("bf16")) continue;
           std::string line = fmt::format("{} | {} | {} |", gfx, type, config);
           for (const CompileTask& task : solver->compile_tasks(problem, Config::parse(config), device))

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/candidate.h"
 #include "solver/thread_counts.h"
 
 namespace attune::jit_cpu_quantised {
@@ -18,6 +19,8 @@ constexpr int64_t kSmallWork = 8'000'000;  // Multiplications in the time that w
 constexpr int64_t kOneThreadWorkOfFewRows = 4'096, kOneThreadWork = 262'144;
 constexpr int64_t kFewRows = 9;
 constexpr int64_t kFloatDotMaxRows = 16;
+constexpr int64_t kMaxDecodings = 8;  // Of a packed weight in one product.
+constexpr int64_t kMxfp4DotRows = 2;  // Rows up to which a start of MXFP4 decodes b in place.
 constexpr int64_t kMinFloatSums = 2;  // With fewer, each product waits for the one before.
 
 constexpr std::array<std::string_view, 3> kPrefetches = {"off", "row", "tile"};
@@ -39,8 +42,9 @@ bool multiplies_bf16(const DeviceInfo& device) {
   return device.instruction_sets().has(InstructionSet::avx512_bf16) && ByteUnit::of(device).lanes() == 16;
 }
 
-/// Whether b can be decoded in place: a scale for all of K.
+/// Whether b can be decoded in place: e2m1, or fp8 with a scale for all of K.
 bool has_float_dot(const QuantisedGemm& shape, const DeviceInfo& device) {
+  if (shape.in == DType::e2m1) return true;
   return multiplies_bf16(device) && shape.a_scales.depth == 0 && shape.in != DType::int8;
 }
 
@@ -51,7 +55,12 @@ std::vector<Parameter> float_parameters(const QuantisedGemm& shape, const Device
       {.name = "prefetch", .values = numbers({0, 512, 1024}), .binding = Binding::compile_time},
       {.name = "k_block", .values = k_blocks(shape.k, {256, 512, 1024, 2048})},
       {.name = "threads", .values = thread_counts(device.num_units)}};
-  if (has_float_dot(shape, device)) {
+  if (shape.packed) {
+    parameters.insert(
+        parameters.begin(),
+        {{.name = "kernel", .values = {std::string("stream"), std::string("tile")}, .binding = Binding::compile_time},
+         {.name = kLayoutParameter, .values = {std::string(kPackedLayout)}, .binding = Binding::compile_time}});
+  } else if (has_float_dot(shape, device)) {
     parameters.insert(
         parameters.begin(),
         {.name = "kernel", .values = {std::string("dot"), std::string("tile")}, .binding = Binding::compile_time});
@@ -88,15 +97,32 @@ std::vector<Parameter> parameters_of(const QuantisedGemm& shape, const DeviceInf
 std::vector<Rule> register_rules(const QuantisedGemm& shape, const DeviceInfo& device) {
   const ByteUnit unit = ByteUnit::of(device);
   const int64_t registers = unit.vectors.registers;
-  if (has_float_dot(shape, device)) {
+  if (shape.packed) {
     return {{"registers", "kernel != 'tile' || rows * width + width + 2 <= 32",
              "the sums do not fit into the vector registers"},
+            {"stream_registers", "kernel != 'stream' || 2 * rows * width + 2 * width + 4 <= 32",
+             "the sums and decoded vectors do not fit into the vector registers"},
             {"sums", fmt::format("kernel != 'tile' || rows * width >= {}", kMinFloatSums),
              "sums enough for the latency of a product"},
-            {"dot_registers", "kernel != 'dot' || rows * width * unroll + 2 * min(rows, width) + 8 <= 32",
-             "the sums do not fit into the vector registers"},
-            {"dot_engine", "kernel != 'dot' || engine == 'bf16'", "tables yield pairs of bf16"},
-            {"dot_k", "kernel != 'dot' || k_block == 0", "sums run along all of K"}};
+            {"stream_k", "kernel != 'stream' || k_block == 0", "sums run along all of K"}};
+  }
+  if (has_float_dot(shape, device)) {
+    const bool is_e2m1 = shape.in == DType::e2m1;
+    // Of e2m1 the three vectors of each decoded row of b, and some constants.
+    const std::string dot_registers =
+        is_e2m1
+            ? fmt::format("kernel != 'dot' || rows * width * unroll + 3 * (min(rows, 2) - 1) * (width - 1) + {} <= {}",
+                          registers == 32 ? 12 : 6, registers)
+            : "kernel != 'dot' || rows * width * unroll + 2 * min(rows, width) + 8 <= 32";
+    std::vector<Rule> rules = {
+        {"registers", fmt::format("kernel != 'tile' || rows * width + width + 2 <= {}", registers),
+         "the sums do not fit into the vector registers"},
+        {"sums", fmt::format("kernel != 'tile' || rows * width >= {}", kMinFloatSums),
+         "sums enough for the latency of a product"},
+        {"dot_registers", dot_registers, "the sums do not fit into the vector registers"},
+        {"dot_k", "kernel != 'dot' || k_block == 0", "sums run along all of K"}};
+    if (!is_e2m1) rules.push_back({"dot_engine", "kernel != 'dot' || engine == 'bf16'", "tables yield pairs of bf16"});
+    return rules;
   }
   if (shape.in != DType::int8) {
     return {{"registers", fmt::format("rows * width + width + 2 <= {}", registers),
@@ -137,7 +163,10 @@ SearchSpace quantised_space(const QuantisedGemm& shape, const DeviceInfo& device
        "so large a product is never faster on fewer threads"}};
   if (shape.in != DType::int8) {
     rules.insert(rules.end(), of_m.begin(), of_m.end());
-    if (has_float_dot(shape, device)) {
+    if (shape.packed) {
+      rules.push_back({"stream_rows", fmt::format("kernel != 'stream' || problem.m <= rows * {}", kMaxDecodings),
+                       "b would be decoded too often"});
+    } else if (has_float_dot(shape, device)) {
       rules.push_back({"dot_columns", "kernel != 'dot' || width == 1 || width < 2 * problem.n", "wider than b"});
       rules.push_back({"dot_rows", fmt::format("kernel != 'dot' || problem.m <= {}", kFloatDotMaxRows),
                        "b would be decoded too often"});
@@ -167,7 +196,29 @@ namespace {
 
 Config float_start(const QuantisedGemm& shape, const DeviceInfo& device, int64_t threads) {
   const bool wide = ByteUnit::of(device).lanes() == 16;
-  if (has_float_dot(shape, device) && shape.m <= 2) {
+  if (shape.packed && shape.m <= 16) {
+    const int64_t rows = std::min<int64_t>(shape.m, 8);
+    return Config({{"kernel", std::string("stream")},
+                   {kLayoutParameter, std::string(kPackedLayout)},
+                   {"rows", rows == 5 || rows == 7 ? rows + 1 : rows},
+                   {"width", int64_t{rows <= 2   ? 4
+                                     : rows <= 4 ? 2
+                                                 : 1}},
+                   {"prefetch", int64_t{1024}},
+                   {"k_block", int64_t{0}},
+                   {"threads", threads}});
+  }
+  if (shape.in == DType::e2m1 && shape.m <= kMxfp4DotRows && !shape.packed) {
+    // One row of b at a time is what memory delivers fastest.
+    return Config({{"kernel", std::string("dot")},
+                   {"rows", shape.m},
+                   {"width", int64_t{1}},
+                   {"unroll", int64_t{2}},
+                   {"prefetch", int64_t{1024}},
+                   {"k_block", int64_t{0}},
+                   {"threads", threads}});
+  }
+  if (has_float_dot(shape, device) && shape.in != DType::e2m1 && shape.m <= 2) {
     return Config({{"kernel", std::string("dot")},
                    {"engine", std::string("bf16")},
                    {"rows", shape.m},
@@ -184,7 +235,8 @@ Config float_start(const QuantisedGemm& shape, const DeviceInfo& device, int64_t
                                                        {"prefetch", int64_t{512}},
                                                        {"k_block", int64_t{shape.k > 512 ? 512 : 0}},
                                                        {"threads", threads}};
-  if (has_float_dot(shape, device)) values.emplace_back("kernel", std::string("tile"));
+  if (shape.packed) values.emplace_back(kLayoutParameter, std::string(kPackedLayout));
+  if (has_float_dot(shape, device) || shape.packed) values.emplace_back("kernel", std::string("tile"));
   if (shape.in != DType::e2m1) values.emplace_back("engine", std::string(multiplies_bf16(device) ? "bf16" : "fp32"));
   return Config(std::move(values));
 }
@@ -217,21 +269,32 @@ Config quantised_start(const QuantisedGemm& shape, const DeviceInfo& device) {
                  {"threads", threads}});
 }
 
+namespace {
+
+Kernel kernel_of(const Config& config) {
+  if (!config.has("kernel")) return Kernel::tile;
+  const auto& name = config.text("kernel");
+  return name == "dot" ? Kernel::dot : name == "stream" ? Kernel::stream : Kernel::tile;
+}
+
+}  // namespace
+
 ProductLoops product_loops(const QuantisedGemm& shape, const Config& config, const DeviceInfo& device) {
   ProductLoops loops;
   loops.spec = {.unit = ByteUnit::of(device),
                 .in = shape.in,
                 .out = shape.out,
                 .group = static_cast<int>(shape.a_scales.depth),
-                .kernel = config.has("kernel") && config.text("kernel") == "dot" ? Kernel::dot : Kernel::tile,
+                .kernel = kernel_of(config),
                 .rows = static_cast<int>(config.integer("rows")),
-                .width = static_cast<int>(config.integer("width"))};
+                .width = static_cast<int>(config.integer("width")),
+                .is_packed = shape.packed};
   loops.k_block = config.integer("k_block");
   loops.threads = static_cast<int>(config.integer("threads"));
   if (shape.in != DType::int8 && shape.in != DType::e2m1)
     loops.spec.engine = config.text("engine") == "bf16" ? Engine::bf16 : Engine::fp32;
   if (shape.in != DType::int8) loops.spec.ahead = static_cast<int>(config.integer("prefetch"));
-  if (loops.spec.kernel == Kernel::tile) return loops;
+  if (loops.spec.kernel != Kernel::dot) return loops;
   loops.spec.unroll = static_cast<int>(config.integer("unroll"));
   if (shape.in != DType::int8) return loops;
   const auto prefetch = std::find(kPrefetches.begin(), kPrefetches.end(), config.text("prefetch"));
