@@ -15,8 +15,6 @@ constexpr double kForever = 1e300;
 constexpr double kMaxOverrunS = 5;
 /// A problem is cut after this many times its share of the budget, so that it cannot use up the time of the others.
 constexpr double kMaxShares = 2;
-/// The same for a short list: it needs no finals, and a race that asks for no more candidates ends soon.
-constexpr double kMaxSharesOfShortList = 4;
 
 }  // namespace
 
@@ -212,14 +210,16 @@ void DeviceRun::hold_to_budget(Active& active) {
   const double busy_s = active.run->busy_s();
   if (options.problem_timeout_s > 0 && busy_s > options.problem_timeout_s)
     active.run->cut("--timeout passed before a decision");
-  if (options.budget_s <= 0) return;
+  if (options.budget_s <= 0 || active.run->is_contest()) return;
   if (busy_s > active.share_s) active.run->stop_asking();
   const auto left = source_.remaining();
   const bool others_wait = left.num_waiting + left.num_open > 1;
-  const double max_shares = active.run->wants_short_list() ? kMaxSharesOfShortList : kMaxShares;
-  if (others_wait && busy_s > max_shares * active.share_s) {
-    active.run->cut("the shape's time share ran out before a decision");
-  }
+  if (!others_wait || busy_s <= kMaxShares * active.share_s) return;
+  constexpr const char* kReason = "the shape's time share ran out before a decision";
+  if (active.run->wants_short_list())
+    active.run->settle(kReason);
+  else
+    active.run->cut(kReason);
 }
 
 void DeviceRun::end_all(const std::string& reason, void (ProblemRun::*end)(const std::string&)) {

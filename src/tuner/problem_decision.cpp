@@ -83,6 +83,20 @@ void ProblemRun::end_race() {
   finish(Ending::shortlisted, "");
 }
 
+void ProblemRun::settle_short_list() {
+  const std::string reason = *std::exchange(settle_reason_, std::nullopt);
+  for (const auto& [slot, entrant] : entrants_) {
+    const double us = entrant.shortlisted ? race_times_.us_of(entrant.candidate).value_or(0) : contest_.median_us(slot);
+    if (us > 0) result_.short_list.push_back({entrant.candidate, us, entrant.workspace_bytes});
+  }
+  if (result_.short_list.empty()) return cut(reason);
+  constexpr size_t kMaxSettled = 3;
+  std::sort(result_.short_list.begin(), result_.short_list.end(),
+            [](const ShortListEntry& a, const ShortListEntry& b) { return a.us < b.us; });
+  if (result_.short_list.size() > kMaxSettled) result_.short_list.resize(kMaxSettled);
+  finish(Ending::shortlisted, "");
+}
+
 Decision ProblemRun::decision_of(const ContestResult& outcome) {
   std::vector<Candidate> opponents = source_->untuned();
   const auto& recommended = source_->recommended();

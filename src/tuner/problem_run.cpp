@@ -101,6 +101,10 @@ void ProblemRun::step() {
 }
 
 void ProblemRun::take_step() {
+  if (settle_reason_ && !cut_) {
+    settle_short_list();
+    if (finished()) return;
+  }
   if (state_ == State::opening) {
     open();
   } else if (state_ == State::parts) {
@@ -287,7 +291,7 @@ CandidateHistory::Source ProblemRun::history_source() const {
           .fingerprint = device.fingerprint(),
           .protocol = how_.protocol,
           .deadlines = deadlines(),
-          .with_screening = !how_.exhaustive,
+          .with_screening = !how_.exhaustive && !item_.is_contest,
           .after = how_.retune ? how_.own_after : 0};
 }
 

@@ -39,6 +39,7 @@ class ProblemRun {
   ~ProblemRun();
 
   State state() const noexcept { return state_; }
+  bool is_contest() const noexcept { return item_.is_contest; }
   bool wants_short_list() const noexcept { return item_.goal == Goal::short_list; }
   bool finished() const noexcept { return state_ == State::finished; }
   /// True if the next step() runs the first candidate.
@@ -58,6 +59,9 @@ class ProblemRun {
   void renew_worker();
   /// Ends the problem at the next step(): as a tie during the confirmation, otherwise without a row.
   void cut(const std::string& reason) { end_early({reason, false}); }
+  /// Ends the problem at the next step() with the fastest candidates so far as its short list; like cut() if none is
+  /// timed. Requires: wants_short_list().
+  void settle(const std::string& reason) { settle_reason_ = reason; }
   /// Ends the problem at the next step() without a row. The records stay; a later run restarts the finals.
   void abandon(const std::string& reason) { end_early({reason, true}); }
   /// Stops asking for candidates. Admitted ones continue to the finals, and the Decision is marked incomplete.
@@ -86,7 +90,7 @@ class ProblemRun {
 
   void open();
   void apply_parts(std::vector<Contender>& contenders) const;
-  /// Whether configs are searched, not only the default configs and given candidates compared.
+  /// Whether configs are searched, not only default configs and given candidates compared.
   bool searches() const noexcept { return item_.candidates.empty() && !item_.defaults_only; }
   bool has_cut_part() const;
   CandidateHistory::Source history_source() const;
@@ -146,6 +150,7 @@ class ProblemRun {
   void retire_dropped();
   Measurement screened(const EntrantFacts& entrant);
   void end_race();
+  void settle_short_list();
   Decision decision_of(const ContestResult& outcome);
   void decide();
   void finish_without_row();
@@ -162,6 +167,7 @@ class ProblemRun {
   State state_ = State::opening;
   Asking asking_ = Asking::yes;
   std::optional<Cut> cut_;
+  std::optional<std::string> settle_reason_;  // of settle(), until it was heeded
   TuneResult result_;
   Contest contest_;
   CostForecast forecast_;

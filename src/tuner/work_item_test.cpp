@@ -96,6 +96,26 @@ TEST_F(WorkItemTest, DefaultConfigsAreComparedWithoutASearch) {
   EXPECT_GT(tried().size(), 1u);
 }
 
+TEST_F(WorkItemTest, AContestRacesItsCandidatesAgain) {
+  item_.goal = Goal::short_list;
+  const TuneResult listed = run();
+  item_.goal = Goal::decision;
+  for (const ShortListEntry& one : listed.short_list) item_.candidates.push_back(one.candidate);
+  const auto count = [&](Stage stage) {
+    size_t num = 0;
+    journal_->scan({}, [&](const Entry& entry, const Stamp&) {
+      const auto* record = std::get_if<Record>(&entry);
+      num += record != nullptr && record->stage == stage;
+    });
+    return num;
+  };
+  const size_t verified = count(Stage::verify), screened = count(Stage::screen);
+  item_.is_contest = true;
+  EXPECT_TRUE(run().decision);
+  EXPECT_EQ(count(Stage::verify), verified) << "what was verified is not verified again";
+  EXPECT_GT(count(Stage::screen), screened);
+}
+
 TEST_F(WorkItemTest, OnlyNamedSolversTakePart) {
   item_.solvers = {"no.gemm"};
   const TuneResult none = run();

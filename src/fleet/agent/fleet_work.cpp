@@ -67,7 +67,7 @@ bool FleetWork::may_come(double now_s) {
 
 /// The problem of a job. A job without one is committed as unsupported.
 std::optional<WorkItem> FleetWork::item_of(const ClaimedJob& job) {
-  WorkItem item;
+  WorkItem item{.is_contest = job.step != FleetStep::perf_eval};
   try {
     const Problem problem = Problem::parse(job.problem);
     item.problem = op_of(problem).normalise(problem, options_.device);

@@ -24,7 +24,10 @@ struct WorkItem {
   std::vector<std::string> solvers;
   /// If not empty, only these and the default configs are tried.
   std::vector<Candidate> candidates;
-  bool defaults_only = false;   ///< True: only default configs are tried. `candidates` must be empty.
+  bool defaults_only = false;  ///< True: only default configs are tried. `candidates` must be empty.
+  /// True: the contest of searches that have ended. Candidates race again, so that all times are of one contest, and
+  /// only their verifications are reused. The end of the budget cuts it, a share of the budget does not.
+  bool is_contest = false;
   bool untuned_may_win = true;  ///< False: only one of `candidates` may win.
 };
 
