@@ -101,6 +101,16 @@ class FakeSession(Session):
         result = self.run_steps("find_compile", status=4, env={"BLIS_ARCH_TYPE": "3"})
         self.assertIn("BLIS_ARCH_TYPE is absent in the session and '3' here", result.stderr)
         self.assertEqual(set(self.states().values()), {"queued"})
+        with sqlite3.connect(self.home / "fleet.db") as store:
+            store.execute("UPDATE session_solver SET version = '0' WHERE solver = 'fake.conv' AND op = 'conv'")
+            store.execute("UPDATE solver SET version = '0' WHERE id = 'fake.conv' AND op = 'conv'")
+        result = self.run_steps("find_compile", status=4)
+        self.assertRegex(result.stderr, "fake.conv for conv is '0' in the session and '[0-9]+' here")
+
+    def test_a_run_makes_no_store(self):
+        result = self.attune("fleet", "run", "--session", "1", "--steps", "find_eval", *self.device, status=2)
+        self.assertIn("there is no fleet's store yet", result.stderr)
+        self.assertFalse((self.home / "fleet.db").exists())
 
     def test_bad_input_is_one_sentence(self):
         self.begin("find_compile,find_eval")
@@ -133,6 +143,9 @@ class FakeSession(Session):
         name = made["files"][0]["file"].rsplit("/", 1)[-1]
         self.put(name, "a letter")
         self.refused("export", "--session", "1", "-k", says="name another folder with -o")
+        self.put("files/conv_tuned.csv", "not,a,table\n1,2,3\n")
+        self.attune("export", "--session", "1", "-f", "-c", "-o", "files", status=2)
+        self.assertEqual([path.name for path in (self.work / "files").iterdir()], ["conv_tuned.csv"])
 
 
 class Interrupted(Session):

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "fleet/exports/miopen_export.h"
 #include "fleet/setup/session_device.h"
+#include "formats/csv/csv_document.h"
 #include "formats/csv/publish.h"
 #include "formats/csv/published_row.h"
 #include "ops/family.h"
@@ -42,6 +43,7 @@ class Export {
     if (options.table) table_ = output(std::string(find_family("conv")->default_file));
     check_output_folder(options.folder);
     refuse_other_files();
+    check_table();
   }
 
   SessionExport run(FleetStore& store) {
@@ -86,11 +88,21 @@ class Export {
     check(kernel_db_, MiopenFile::kernel_db);
   }
 
+  /// publish() would refuse the table after the other files were written.
+  void check_table() const {
+    if (!table_) return;
+    std::error_code error;
+    if (!std::filesystem::exists(*table_, error)) return;
+    check_output(*table_);
+    if (std::filesystem::file_size(*table_, error) == 0) return;
+    check_publishable(CsvDocument::read(*table_), *find_family("conv"));
+  }
+
   void add(const FleetAnswer& answer) {
     const std::string& line = answer.configuration.line;
     if (!answer.decision) return lack(line, answer.missing.empty() ? "it is not decided" : answer.missing);
     const Decision& decision = *answer.decision;
-    if (decision.incomplete) return lack(line, "its contest was not completed");
+    if (is_unfinished_tie(decision)) return lack(line, "its contest was not completed");
     if (decision.problem.op() != "conv") return lack(line, "it is no convolution");
     if (options_.table) rows_.push_back(table_row_of(decision, device_));
     if (!find_db_ && !perf_db_ && !kernel_db_) return;

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <string_view>
 #include <utility>
 
 #include "attune/version.h"
@@ -137,8 +138,6 @@ int checked_fleet_version(SqlConnection& connection, const std::filesystem::path
 }
 
 }  // namespace
-
-std::span<const std::string_view> fleet_migrations() { return kFleetMigrations; }
 
 void claim_fleet_file(const std::filesystem::path& file) {
   check_not_planted(file);

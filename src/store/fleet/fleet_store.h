@@ -125,25 +125,26 @@ class FleetStore {
   virtual int64_t begin_session(const FleetEnvironment& environment, const std::string& reason) = 0;
   virtual FleetSession session(int64_t id) = 0;
   virtual std::vector<FleetSession> sessions() = 0;
-  /// Closed: it takes no more jobs, and agents get none. Aborted: its open jobs are given up, too.
+  /// Closed: it takes no more jobs, and agents get none; they may finish those that they hold. Aborted: its open jobs
+  /// are given up, too.
   virtual void end_session(int64_t id, SessionState state) = 0;
-  /// Stores whether each solver applies to a configuration; `reason` says why not.
+  /// Stores whether each solver applies to a configuration; `reason`: why it does not apply.
   struct Applicability {
     std::string configuration, solver, reason;
     bool applies = false;
   };
   virtual void set_applicability(int64_t session, const std::vector<Applicability>& all) = 0;
-  virtual void visit_applicability(int64_t session, const std::function<void(const Applicability&)>& visit) = 0;
   /// Returns how many jobs are new.
   virtual size_t load_jobs(const JobLoad& load) = 0;
   virtual void visit_jobs(const JobFilter& filter, const std::function<void(const JobRow&)>& visit) = 0;
   /// Queues the jobs that failed in a class again, with all their attempts, and the contests that they belong to.
-  /// Empty: any class. Returns how many failed jobs.
+  /// Empty: any class. Returns how many failed jobs. Requires: an open session.
   virtual size_t reset_jobs(int64_t session, const std::string& failure) = 0;
   virtual std::vector<JobGroup> job_groups(int64_t session) = 0;
   virtual SessionRate rate(int64_t session) = 0;
   virtual JobQueue& queue() = 0;
-  /// Visits the configurations of a tag in the order of their import. An empty tag: those with jobs in the session.
+  /// Visits the configurations of a tag in the order of their import. An empty tag: those with jobs in the session. All
+  /// answers are of one moment. A decision whose job is open again is missing.
   virtual void visit_answers(int64_t session, const std::string& tag,
                              const std::function<void(const FleetAnswer&)>& visit) = 0;
 };
