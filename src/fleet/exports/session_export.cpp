@@ -33,7 +33,7 @@ PublishedRow table_row_of(const Decision& decision, const DeviceInfo& device) {
 class Export {
  public:
   Export(FleetStore& store, const SessionExportOptions& options)
-      : options_(options), device_(device_of_session(store.session(options.session))), miopen_(registry()) {
+      : options_(options), device_(device_of_session(store.session(options.session))) {
     const std::string stem = miopen_device_name(device_.gfx, device_.num_units);
     if (options.find_db) find_db_ = output(fmt::format("{}.{}.fdb.txt", stem, miopen_platform(device_.kind)));
     if (options.perf_db) perf_db_ = output(stem + ".db");
