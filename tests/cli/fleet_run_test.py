@@ -136,6 +136,9 @@ class FakeSession(Session):
         self.run_steps("find_compile,find_eval")
         made = self.export("-k")
         name = made["files"][0]["file"].rsplit("/", 1)[-1]
+        left = self.put(f".{name}.999999.0.tmp", "half of a file")  # By an export that was killed.
+        self.export("-k")
+        self.assertFalse(left.exists())
         self.put(name, "a letter")
         self.refused("export", "--session", "1", "-k", says="name another folder with -o")
         what = ("export", "--session", "1", "-f", "-c")
