@@ -102,6 +102,10 @@ class FakeSession(Session):
         self.assertIn("BLIS_ARCH_TYPE is absent in the session and '3' here", result.stderr)
         self.assertEqual(set(self.states().values()), {"queued"})
 
+    def test_without_a_store_none_is_made(self):
+        self.refused("fleet", "run", "--session", "1", "--steps", "find_eval", *self.device, says="no fleet's store yet")
+        self.assertFalse((self.home / "fleet.db").exists())
+
     def test_bad_input_is_one_sentence(self):
         self.begin("find_compile,find_eval")
         for arguments, says in (("--session 7 --steps find_eval", "7"), ("--session 1 --steps tune", "'tune'"),
@@ -112,6 +116,7 @@ class FakeSession(Session):
                 self.assertEqual(len(result.stderr.splitlines()), 1, str(result))
                 self.assertIn(says, result.stderr)
         self.refused("export", "--session", "1", says="say what to export")
+        self.refused("fleet", says="attune fleet needs its command: run;")
 
     def test_an_export_lists_what_it_lacks_and_writes_the_rest(self):
         self.begin("find_compile,find_eval")
@@ -131,8 +136,18 @@ class FakeSession(Session):
         self.run_steps("find_compile,find_eval")
         made = self.export("-k")
         name = made["files"][0]["file"].rsplit("/", 1)[-1]
+        left = self.put(f".{name}.999999.0.tmp", "half of a file")  # By an export that was killed.
+        self.export("-k")
+        self.assertFalse(left.exists())
         self.put(name, "a letter")
         self.refused("export", "--session", "1", "-k", says="name another folder with -o")
+        what = ("export", "--session", "1", "-f", "-c")
+        self.put("conv_tuned.csv", "date,amount\n")
+        self.refused(*what, says="conv_tuned.csv:1: ")
+        (self.work / "conv_tuned.csv").unlink()
+        (self.work / "conv_tuned.csv").mkdir()
+        self.refused(*what, says="not a regular file")
+        self.assertEqual(list(self.work.glob("*.fdb.txt")), [])
 
 
 class Interrupted(Session):

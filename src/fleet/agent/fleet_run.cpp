@@ -323,7 +323,7 @@ void check_session(const FleetSession& session, const std::vector<FleetStep>& st
 
 int run_fleet(const FleetRunOptions& options) {
   TunerOptions how = tuner_options(options.tune);
-  const auto store = open_fleet_store(options.store);
+  const auto store = open_fleet_store(options.store, FleetStoreUse::existing);
   const FleetSession session = store->session(options.session);
   check_session(session, options.steps);
   const InterruptHandler handler;

@@ -84,6 +84,15 @@ class Export {
     check(perf_db_, MiopenFile::perf_db);
     check(perf_db_text_, MiopenFile::perf_db_text);
     check(kernel_db_, MiopenFile::kernel_db);
+    if (table_) refuse_other_table();
+  }
+
+  void refuse_other_table() const {
+    std::error_code error;
+    if (!std::filesystem::exists(*table_, error)) return;
+    check_output(*table_);
+    if (std::filesystem::file_size(*table_, error) > 0)
+      check_publishable(CsvDocument::read(*table_), *find_family("conv"));
   }
 
   void add(const FleetAnswer& answer) {
@@ -111,6 +120,7 @@ class Export {
 
   void write(const std::filesystem::path& path, const std::string& bytes, const std::string& content) {
     const FileLock lock(path, FileLock::Use::shared);
+    remove_stale_temporaries(path);
     write_file_atomically(path, bytes);
     result_.files.push_back({path, content});
   }

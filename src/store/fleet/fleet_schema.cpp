@@ -141,6 +141,10 @@ int checked_fleet_version(SqlConnection& connection, const std::filesystem::path
 std::span<const std::string_view> fleet_migrations() { return kFleetMigrations; }
 
 void claim_fleet_file(const std::filesystem::path& file) {
+  if (file.native().find('"') != std::string::npos)  // SOCI cannot open it.
+    fail(ErrorCode::invalid_input,
+         "the path of a fleet's store must not contain a quotation mark, name another with {}: '{}'",
+         kFleetWords.setting, file.string());
   check_not_planted(file);
   for (const char* end : {"-wal", "-shm"}) {
     struct stat companion {};
