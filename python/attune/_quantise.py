@@ -54,7 +54,8 @@ def _quantise(x: Any, dtype: str, scales: tuple[int, ...], group: tuple[int, int
 
     matrix = _matrix(x)
     (rows, k), (group_rows, group_depth) = matrix.shape, group
-    elements, scale = _elements((rows, k), dtype), numpy.empty(scales, numpy.float32)
+    elements = _elements((rows, k), dtype)
+    scale: Any = numpy.empty(scales, numpy.float32)
     _attune.quantise(dtype, rows, k, group_rows, group_depth, matrix, elements.view(numpy.uint8), scale)
     return elements, scale
 

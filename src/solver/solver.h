@@ -110,9 +110,6 @@ class Solver {
   /// Tasks to compile before the config can be prepared, without those of its parts; tasks of many configs may be
   /// equal.
   virtual std::vector<CompileTask> compile_tasks(const Problem&, const Config&, const DeviceInfo&) const { return {}; }
-  /// The algorithm of a convolution's config in MIOpen's words: `Direct`, `GEMM`, `Winograd`, `FFT` or `ImplicitGEMM`.
-  /// Without a meaning for other ops.
-  virtual std::string_view algorithm(const Config&) const { return "Direct"; }
   virtual std::unique_ptr<Backend> open(Device& device) const = 0;
 };
 

@@ -107,9 +107,8 @@ class FakeSession(Session):
         result = self.run_steps("find_compile", status=4)
         self.assertRegex(result.stderr, "fake.conv for conv is '0' in the session and '[0-9]+' here")
 
-    def test_a_run_makes_no_store(self):
-        result = self.attune("fleet", "run", "--session", "1", "--steps", "find_eval", *self.device, status=2)
-        self.assertIn("there is no fleet's store yet", result.stderr)
+    def test_without_a_store_none_is_made(self):
+        self.refused("fleet", "run", "--session", "1", "--steps", "find_eval", *self.device, says="no fleet's store yet")
         self.assertFalse((self.home / "fleet.db").exists())
 
     def test_bad_input_is_one_sentence(self):
@@ -122,6 +121,7 @@ class FakeSession(Session):
                 self.assertEqual(len(result.stderr.splitlines()), 1, str(result))
                 self.assertIn(says, result.stderr)
         self.refused("export", "--session", "1", says="say what to export")
+        self.refused("fleet", says="attune fleet needs its command: run;")
 
     def test_an_export_lists_what_it_lacks_and_writes_the_rest(self):
         self.begin("find_compile,find_eval")
@@ -141,11 +141,18 @@ class FakeSession(Session):
         self.run_steps("find_compile,find_eval")
         made = self.export("-k")
         name = made["files"][0]["file"].rsplit("/", 1)[-1]
+        left = self.put(f".{name}.999999.0.tmp", "half of a file")  # By an export that was killed.
+        self.export("-k")
+        self.assertFalse(left.exists())
         self.put(name, "a letter")
         self.refused("export", "--session", "1", "-k", says="name another folder with -o")
-        self.put("files/conv_tuned.csv", "not,a,table\n1,2,3\n")
-        self.attune("export", "--session", "1", "-f", "-c", "-o", "files", status=2)
-        self.assertEqual([path.name for path in (self.work / "files").iterdir()], ["conv_tuned.csv"])
+        what = ("export", "--session", "1", "-f", "-c")
+        self.put("conv_tuned.csv", "date,amount\n")
+        self.refused(*what, says="conv_tuned.csv:1: ")
+        (self.work / "conv_tuned.csv").unlink()
+        (self.work / "conv_tuned.csv").mkdir()
+        self.refused(*what, says="not a regular file")
+        self.assertEqual(list(self.work.glob("*.fdb.txt")), [])
 
 
 class Interrupted(Session):

@@ -124,7 +124,19 @@ class Configurations(FleetStory):
         self.refused("configs", "import", "-t", "t", says="-f")
         self.refused("configs", "import", "-t", "t", "-f", "lines.txt", "-c", "pool", says="pool")
         self.refused("configs", "import", "-t", "t", "-f", "lines.txt", "-b", "0", says="0")
+        self.refused("configs", "import", "-t", "t", "-f", "lines.txt", "--op", "gemm_a8w8", says="CSV list")
+        for label in ("two\nlines", "\x1b[31m", " ", "x" * 256, b"\xff".decode("utf-8", "surrogateescape")):
+            for flags in (("-t", label), ("-t", "t", "--source", label)):
+                self.refused("configs", "import", *flags, "-f", "lines.txt", says="expected")
+            self.refused("session", "init", "-l", label, says="--label: expected")
+            self.refused("jobs", "load", "--session", "1", "-t", "t", "--steps", "find_compile", "-l", label,
+                         says="--label: expected")
         self.assertFalse((self.home / "fleet.db").exists())
+
+    def test_a_list_of_shapes_without_a_family_takes_it_from_op(self):
+        self.put("shapes.csv", "M,N,K\n1,8,16\n")
+        self.attune("configs", "import", "-t", "t", "-f", "shapes.csv", "--op", "gemm_a8w8")
+        self.assertEqual([one["op"] for one in self.attune("configs", "list", "--json").json], ["gemm_a8w8"])
 
     def test_labels_with_quotes_and_sql_are_data(self):
         label = "x'); DROP TABLE job; --\""
@@ -146,6 +158,11 @@ class Configurations(FleetStory):
         refused = ("configs", "import", "-t", "t", "-f", "lines.txt")
         self.refused(*refused, env={"ATTUNE_STORE": f"sqlite:{other}"}, says="another program's")
         self.refused(*refused, env={"ATTUNE_STORE": "mysql://head/fleet"}, says="sqlite:FILE")
+        said = self.attune(*refused, status=2, env={"ATTUNE_STORE": "mariadb://user:secret@head/fleet"})
+        self.assertNotIn("secret", said.stderr)
+        quoted = self.folder / 'a"b.db'
+        self.refused(*refused, env={"ATTUNE_STORE": f"sqlite:{quoted}"}, says="quotation mark")
+        self.assertFalse(quoted.exists())
         self.attune(*refused)
         connection = sqlite3.connect(self.home / "fleet.db")
         connection.execute("INSERT INTO schema_version VALUES (99, 0, 'attune 99')")

@@ -55,8 +55,11 @@ COMMANDS = {
     "session show": ["session", "show", "1"], "session close": ["session", "close", "2"],
     "session abort": ["session", "abort", "2"],
     "applicability": None, "applicability update": ["applicability", "update", "--session", "1"],
-    "jobs": None, "jobs load": ["jobs", "load", "--session", "1", "-t", "t", "--steps", "find_compile", "-l", "x"],
+    "jobs": None, "jobs load": ["jobs", "load", "--session", "1", "-t", "t", "--steps", "find_compile,find_eval", "-l", "x"],
     "jobs list": ["jobs", "list", "--session", "1"], "jobs reset": ["jobs", "reset", "--session", "1", "--class", "crashed"],
+    "fleet": None,
+    "fleet run": ["fleet", "run", "--session", "1", "--steps", "find_compile,find_eval", "--quiet-wait", "0"],
+    "export": ["export", "--session", "1", "-f"],
     "tuna": ["tuna", "go_fish", "--list_solvers"],
     "serve": ["serve", "--listen", "127.0.0.1:0"],  # Whatever it takes, it goes on: each option more must be refused.
     "online": ["online", "--device", "fake:0"],
@@ -90,13 +93,15 @@ INSTEAD = {
     ("jobs load", "-t"): ["jobs", "load", "--session", "1", "--steps", "find_compile", "-l", "x"],
     ("jobs load", "-l"): ["jobs", "load", "--session", "1", "-t", "t", "--steps", "find_compile"],
     ("jobs reset", "--class"): ["jobs", "reset", "--session", "1"],
+    ("fleet run", "--steps"): ["fleet", "run", "--session", "1"],
+    ("export", "-o"): ["export", "--session", "2", "-f"],  # It has no jobs, so nothing is missing.
     ("tables merge", "tables"): ["tables", "merge", "-o", "all.csv"], ("coverage", "captured"): ["coverage"],
 }
 # A folder is what these ask for: it may be used, and nothing in it is harmed.
 TAKES_A_FOLDER = {("tune", "--config-dir"), ("tune", "--keep"), ("tune", "--cache"), ("kernels", "--cache"), ("kernels list", "--cache"),
                   ("kernels clear", "--cache"), ("kernels build", "--cache"), ("shapes", "-o"), ("capture show", "sources"),
                   ("capture merge", "sources"), ("capture clear", "folder"), ("coverage", "captured"), ("tables merge", "tables"), ("ci validate", "tables"),
-                  ("ci run", "--config-dir"), ("ci run", "-o")}
+                  ("ci run", "--config-dir"), ("ci run", "-o"), ("fleet run", "--cache"), ("export", "-o")}
 # Texts that name nothing on the disk and are not looked up in a list: any is as good as another.
 FREE_TEXT = {("quarantine list", "--device"), ("quarantine list", "--candidate"), ("quarantine clear", "--device"), ("quarantine clear", "--candidate"),
              ("quarantine add", "candidate"), ("quarantine add", "--reason"), ("quarantine add", "--device"),

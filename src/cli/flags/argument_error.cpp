@@ -68,6 +68,7 @@ std::string missing_command(const CLI::App& app) {
   std::vector<std::string> names = commands_in_help(*chosen.front());
   const std::string last = std::move(names.back());
   names.pop_back();
+  if (names.empty()) return fmt::format("attune {} needs its command: {}", chosen.front()->get_name(), last);
   return fmt::format("attune {} needs one of its commands: {} or {}", chosen.front()->get_name(), join(names, ", "),
                      last);
 }

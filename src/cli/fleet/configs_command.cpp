@@ -227,7 +227,7 @@ void add_import_command(CLI::App& configs, Action& chosen) {
   ImportOptions& import = options->import;
   auto* command = configs.add_subcommand(
       "import", "Add the problems of a file: command lines of MIOpenDriver, a find-db, or a CSV list of shapes");
-  command->add_option("-t,--tag", import.tag, "Name of the set")->required();
+  command->add_option("-t,--tag", import.tag, "Name of the set")->required()->check(label_error);
   command->add_option("-f,--file", import.file, "The file");
   command->add_option("-d,--driver", import.line, "Instead of a file: one command line of MIOpenDriver");
   command->add_option("-b,--batches", options->batches, "Each line once for each batch size, such as 1,2,4");
@@ -238,10 +238,13 @@ void add_import_command(CLI::App& configs, Action& chosen) {
                    "Values that a line leaves out, of MIOpenDriver or of the older importer (n 32)")
       ->capture_default_str()
       ->check(one_of({"miopen", "mituna"}));
+  command->add_option("--op", import.op, "Family of a CSV list, if its name does not identify it");
   command->add_flag("-T,--tag-only", import.only_tag, "Tag configurations that are in the store, and add none");
   command->add_flag("--strict", import.driver.strict, "Store nothing if a line or problem must be left out");
-  command->add_option("--source", import.source,
-                      "Where they come from: customer, benchmark, issue#N; default: the file's name");
+  command
+      ->add_option("--source", import.source,
+                   "Where they come from: customer, benchmark, issue#N; default: the file's name")
+      ->check(label_error);
   command->add_flag("--recurrent", import.is_recurrent, "Mark them for repeated tuning; `configs list` shows the mark");
   add_json_flag(*command, options->json);
   command->callback([options, &chosen] { chosen = [options] { return import_configs(*options); }; });
@@ -268,7 +271,7 @@ void add_configs_flags(CLI::App& command, Action& chosen) {
   written->add_option("-t,--tag", options->tag, "Only those of this tag");
   written->add_option("-o,--output", options->output, "The file, .csv for a list of shapes; default: standard output");
   auto* tag = add("tag", "Give configurations a further tag", &tag_configs);
-  tag->add_option("-t,--tag", options->tag, "Name of the set")->required();
+  tag->add_option("-t,--tag", options->tag, "Name of the set")->required()->check(label_error);
   tag->add_flag("--recurrent", options->recurrent, "Mark them for repeated tuning; `configs list` shows the mark");
   tag->add_option("configuration", options->ids, kIds)->required();
   auto* untag = add("untag", "Take a tag from configurations, or from all that have it", &untag_configs);

@@ -114,7 +114,7 @@ void add_load_command(CLI::App& jobs, Action& chosen) {
       ->delimiter(',');
   command->add_flag("-o,--only-applicable", load.only_applicable,
                     "Jobs only where a solver applies; else they end as unsupported there");
-  command->add_option("-l,--label", load.reason, "Why, in one line; each job keeps it")->required();
+  command->add_option("-l,--label", load.reason, "Why, in one line; each job keeps it")->required()->check(label_error);
   command->add_option("--solvers", load.solvers, "Only these solvers; default: all of the session")->delimiter(',');
   add_json_flag(*command, options->json);
   command->footer(

@@ -113,7 +113,7 @@ void add_session_flags(CLI::App& command, Action& chosen) {
   command.require_subcommand(1);
   auto options = std::make_shared<SessionOptions>();
   auto* init = command.add_subcommand("init", "Begin a session: pin device, libraries, solvers and variables of now");
-  init->add_option("-l,--label", options->reason, "Why, in one line")->required();
+  init->add_option("-l,--label", options->reason, "Why, in one line")->required()->check(label_error);
   add_device_flags(*init, options->devices);
   add_json_flag(*init, options->json);
   init->callback([options, &chosen] { chosen = [options] { return begin_session(*options); }; });

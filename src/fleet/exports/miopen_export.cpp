@@ -16,6 +16,13 @@ namespace {
 
 constexpr size_t kEntriesOfKey = 4;  // what MIOpen's own export keeps
 
+/// MIOpen's word for a candidate's algorithm. Implementations of libraries have it in their names.
+std::string_view algorithm_of(const Candidate& candidate) {
+  const std::string name = candidate.name();
+  if (name.find("wino") != std::string::npos) return "Winograd";
+  return name.find("gemm") != std::string::npos || name.find("im2col") != std::string::npos ? "GEMM" : "Direct";
+}
+
 }  // namespace
 
 std::string_view miopen_platform(std::string_view kind) noexcept {
@@ -36,7 +43,7 @@ std::string perf_db_params(const Config& config) {
   return text;
 }
 
-std::string miopen_algorithm(const Problem& problem, std::string_view algorithm) {
+std::string miopen_algorithm(const Problem& problem, const Candidate& candidate) {
   std::string_view direction = "Fwd";
   switch (miopen_conv_of(problem).direction) {
     case ConvDirection::forward:
@@ -48,12 +55,7 @@ std::string miopen_algorithm(const Problem& problem, std::string_view algorithm)
       direction = "BwdWeights";
       break;
   }
-  return fmt::format("miopenConvolution{}Algo{}", direction, algorithm);
-}
-
-std::string_view MiopenExport::algorithm_of(const Candidate& candidate) const {
-  const Solver* solver = solvers_.find(candidate.solver);
-  return solver == nullptr ? "Direct" : solver->algorithm(candidate.config);
+  return fmt::format("miopenConvolution{}Algo{}", direction, algorithm_of(candidate));
 }
 
 void MiopenExport::add(const Problem& problem, const std::vector<ShortListRow>& finalists) {
@@ -71,7 +73,7 @@ void MiopenExport::add(const Problem& problem, const std::vector<ShortListRow>& 
                               .solver = solver,
                               .time_ms = find_db_.keep(find_db_time(row.us)),
                               .workspace_bytes = find_db_.keep(std::to_string(row.workspace_bytes)),
-                              .algorithm = find_db_.keep(miopen_algorithm(problem, algorithm_of(row.candidate))),
+                              .algorithm = find_db_.keep(miopen_algorithm(problem, row.candidate)),
                               .kernel_key = {}});
     if (row.candidate.config.values().empty()) continue;  // It has no parameters.
     if (!rows_.emplace(config.id, row.solver).second) {

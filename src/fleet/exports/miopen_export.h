@@ -10,7 +10,6 @@
 #include "formats/find_db/find_db.h"
 #include "formats/kernel_db/kernel_db.h"
 #include "formats/perf_db/perf_db.h"
-#include "solver/registry.h"
 #include "store/fleet/fleet_job.h"
 
 namespace attune {
@@ -21,15 +20,12 @@ std::string_view miopen_platform(std::string_view kind) noexcept;
 std::string find_db_time(double us);
 /// A config as the parameters of a perf-db: `bk=64,bm=128`. Values have no commas, so a semicolon becomes one.
 std::string perf_db_params(const Config& config);
-/// `miopenConvolutionFwdAlgoGEMM`, of a solver's algorithm and a problem's direction.
-std::string miopen_algorithm(const Problem& problem, std::string_view algorithm);
+/// `miopenConvolutionFwdAlgoGEMM`, by the direction of a problem and the name of a candidate.
+std::string miopen_algorithm(const Problem& problem, const Candidate& candidate);
 
 /// Gathers the results of convolutions for the three files.
 class MiopenExport {
  public:
-  /// `solvers` names the algorithms; outlives this.
-  explicit MiopenExport(const Registry& solvers) : solvers_(solvers) {}
-
   /// Adds a key with the best candidate of each solver. Throws invalid_input, without a change, for a problem that
   /// MIOpen's keys cannot name, and for one whose key was added before.
   void add(const Problem& problem, const std::vector<ShortListRow>& finalists);
@@ -50,9 +46,6 @@ class MiopenExport {
   size_t num_shared_rows() const noexcept { return num_shared_rows_; }
 
  private:
-  std::string_view algorithm_of(const Candidate& candidate) const;
-
-  const Registry& solvers_;
   FindDb find_db_;
   PerfDb perf_db_{.schema = PerfDb::own_schema(), .configs = {}, .rows = {}};
   std::set<std::string> keys_;

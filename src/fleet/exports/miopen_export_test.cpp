@@ -32,7 +32,7 @@ TEST(MiopenExport, TimesHaveSixDigitsAndNoExponent) {
 }
 
 TEST(MiopenExport, KeepsTheBestFourSolversOfAKeyByTimeAndName) {
-  MiopenExport made(registry());
+  MiopenExport made;
   made.add(conv("direction=fwd"), {row("b.conv@1:x=1", 20), row("e.conv@1:x=1", 10), row("d.conv@1:x=1", 30),
                                    row("a.conv@1:x=1", 10, 4096), row("c.conv@1:x=1", 25)});
   const FindDb read = FindDb::parse(made.find_db_text(), "made");
@@ -47,7 +47,7 @@ TEST(MiopenExport, KeepsTheBestFourSolversOfAKeyByTimeAndName) {
 }
 
 TEST(MiopenExport, KeysAreInByteOrderAndNamedByDirection) {
-  MiopenExport made(registry());
+  MiopenExport made;
   for (const char* direction : {"fwd", "bwd_weights", "bwd_data"})
     made.add(conv(std::string("direction=") + direction), {row("conv.im2col@1:gemm=portable.gemm@1:[x=1]", 20)});
   const FindDb read = FindDb::parse(made.find_db_text(), "made");
@@ -60,7 +60,7 @@ TEST(MiopenExport, KeysAreInByteOrderAndNamedByDirection) {
 TEST(MiopenExport, ParametersAreOneTextWithoutSeparators) {
   const auto candidate = Candidate::parse("conv.im2col@1:gemm=a.gemm@1+2:[threads=2;tile=4]");
   EXPECT_EQ(perf_db_params(candidate.config), "gemm=a.gemm@1+2:[threads=2,tile=4]");
-  MiopenExport made(registry());
+  MiopenExport made;
   made.add(conv("direction=fwd"), {row(candidate.name(), 20), row("b.conv@1:", 30)});
   const PerfDb read = parse_perf_db_text(perf_db_text(made.perf_db()), "made");
   ASSERT_THAT(read.configs, SizeIs(1));
@@ -69,7 +69,7 @@ TEST(MiopenExport, ParametersAreOneTextWithoutSeparators) {
 }
 
 TEST(MiopenExport, GradientsThatThePerfDbCannotTellApartShareAConfig) {
-  MiopenExport made(registry());
+  MiopenExport made;
   for (const char* height : {"9", "10"}) {
     const auto problem =
         Problem::parse(std::string("conv direction=bwd_data n=2 c=8 w=9 k=8 y=3 x=3 pad_h=1 pad_w=1 stride_h=2 "
@@ -83,7 +83,7 @@ TEST(MiopenExport, GradientsThatThePerfDbCannotTellApartShareAConfig) {
 }
 
 TEST(MiopenExport, AProblemWithoutAKeyIsRefusedAndNothingIsAdded) {
-  MiopenExport made(registry());
+  MiopenExport made;
   EXPECT_THROW(made.add(conv("direction=fwd transposed=1"), {row("b.conv@1:x=1", 20)}), Error);
   made.add(conv("direction=fwd"), {row("b.conv@1:x=1", 20)});
   EXPECT_THROW(made.add(conv("direction=fwd"), {row("b.conv@1:x=1", 20)}), Error) << "the same key again";

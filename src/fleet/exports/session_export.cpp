@@ -34,7 +34,7 @@ PublishedRow table_row_of(const Decision& decision, const DeviceInfo& device) {
 class Export {
  public:
   Export(FleetStore& store, const SessionExportOptions& options)
-      : options_(options), device_(device_of_session(store.session(options.session))), miopen_(registry()) {
+      : options_(options), device_(device_of_session(store.session(options.session))) {
     const std::string stem = miopen_device_name(device_.gfx, device_.num_units);
     if (options.find_db) find_db_ = output(fmt::format("{}.{}.fdb.txt", stem, miopen_platform(device_.kind)));
     if (options.perf_db) perf_db_ = output(stem + ".db");
@@ -43,7 +43,6 @@ class Export {
     if (options.table) table_ = output(std::string(find_family("conv")->default_file));
     check_output_folder(options.folder);
     refuse_other_files();
-    check_table();
   }
 
   SessionExport run(FleetStore& store) {
@@ -86,16 +85,16 @@ class Export {
     check(perf_db_, MiopenFile::perf_db);
     check(perf_db_text_, MiopenFile::perf_db_text);
     check(kernel_db_, MiopenFile::kernel_db);
+    if (table_) refuse_other_table();
   }
 
   /// publish() would refuse the table after the other files were written.
-  void check_table() const {
-    if (!table_) return;
+  void refuse_other_table() const {
     std::error_code error;
     if (!std::filesystem::exists(*table_, error)) return;
     check_output(*table_);
-    if (std::filesystem::file_size(*table_, error) == 0) return;
-    check_publishable(CsvDocument::read(*table_), *find_family("conv"));
+    if (std::filesystem::file_size(*table_, error) > 0)
+      check_publishable(CsvDocument::read(*table_), *find_family("conv"));
   }
 
   void add(const FleetAnswer& answer) {
@@ -123,6 +122,7 @@ class Export {
 
   void write(const std::filesystem::path& path, const std::string& bytes, const std::string& content) {
     const FileLock lock(path, FileLock::Use::shared);
+    remove_stale_temporaries(path);
     write_file_atomically(path, bytes);
     result_.files.push_back({path, content});
   }

@@ -77,6 +77,12 @@ void refuse_driver_options(const ImportOptions& options) {
          shown(options.file, 500));
 }
 
+void refuse_op(const ImportOptions& options, const std::string& name) {
+  if (!options.op.empty())
+    fail(ErrorCode::invalid_input, "--op is the family of a CSV list of shapes, and this is none: '{}'",
+         shown(name, 500));
+}
+
 }  // namespace
 
 std::string configuration_id(const Problem& problem) { return hash128(problem.key()).hex(); }
@@ -88,10 +94,13 @@ ImportedConfigurations read_configurations(const ImportOptions& options) {
   imported.name = options.file.empty() ? "-d" : options.file;
   Gathering gathering(options, imported);
   if (!options.line.empty()) {
+    refuse_op(options, imported.name);
     add_driver_lines(gathering, imported, parse_driver_lines(options.line, "-d", options.driver));
   } else if (is_driver_file(options.file)) {
+    refuse_op(options, imported.name);
     add_driver_lines(gathering, imported, read_driver_lines(options.file, options.driver));
   } else if (is_find_db(options.file)) {
+    refuse_op(options, imported.name);
     refuse_driver_options(options);
     FindDbShapes found = read_find_db_shapes(options.file);
     imported.num_lines = found.num_keys;
@@ -100,7 +109,7 @@ ImportedConfigurations read_configurations(const ImportOptions& options) {
     for (const FindDbShape& one : found.shapes) gathering.add(one.problem, one.line);
   } else {
     refuse_driver_options(options);
-    ShapeList list = read_shapes(options.file);
+    ShapeList list = read_shapes(options.file, {.op = options.op, .settings = {}, .max_rows = {}});
     imported.num_lines = list.shapes.size();
     imported.notices = std::move(list.notices);
     for (const Shape& one : list.shapes) gathering.add(one.problem, one.line);

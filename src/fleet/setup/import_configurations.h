@@ -14,6 +14,7 @@ struct ImportOptions {
   std::string file;  ///< Driver lines, a find-db, or a CSV list of shapes of any op.
   std::string line;  ///< Instead of a file: one driver line.
   DriverOptions driver;
+  std::string op;  ///< Family of a CSV list; empty: chosen by family_of_file().
   std::string tag;
   std::string source;         ///< `customer`, `benchmark`, `issue#N`; empty: the file's name.
   bool only_tag = false;      ///< Configurations that are not in the store are not added.

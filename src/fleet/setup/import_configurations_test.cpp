@@ -23,7 +23,7 @@ constexpr const char* kLines =
 class ImportConfigurations : public ::testing::Test {
  protected:
   ImportOptions of(const std::string& name, std::string_view content) const {
-    return {.file = folder_.put(name, content).string(), .line = {}, .driver = {}, .tag = "t", .source = {}};
+    return {.file = folder_.put(name, content).string(), .line = {}, .driver = {}, .op = {}, .tag = "t", .source = {}};
   }
   static std::string refusal(const ImportOptions& options) {
     try {

@@ -206,7 +206,6 @@ class Im2colSolver final : public Solver, public StaticSpace {
     return {part_of(ConvShape::of(problem), device)};
   }
   const StaticSpace* static_space() const override { return this; }
-  std::string_view algorithm(const Config&) const override { return "GEMM"; }
   SearchSpace space(const Problem& problem, const DeviceInfo& device) const override {
     return SearchSpace::product({{.name = kGemmParameter, .values = {default_part(problem, device)}, .part = 0}}, {});
   }

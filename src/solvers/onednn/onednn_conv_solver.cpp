@@ -200,12 +200,6 @@ Support OnednnConvSolver::supports(const Problem& problem, const DeviceInfo& dev
   }
 }
 
-std::string_view OnednnConvSolver::algorithm(const Config& config) const {
-  const std::string implementation = config.has("impl") ? config.text("impl") : "";
-  if (implementation.find("wino") != std::string::npos) return "Winograd";
-  return implementation.find("gemm") != std::string::npos ? "GEMM" : "Direct";
-}
-
 std::unique_ptr<Backend> OnednnConvSolver::open(Device& device) const {
   return std::make_unique<OnednnConvBackend>(device.info());
 }

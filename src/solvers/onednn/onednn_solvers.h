@@ -56,7 +56,6 @@ class OnednnConvSolver final : public Solver {
   std::string_view title() const override { return onednn_library().conv_title; }
   std::string_view thread_pool() const override { return "libgomp"; }
   Support supports(const Problem& problem, const DeviceInfo& device) const override;
-  std::string_view algorithm(const Config& config) const override;
   std::unique_ptr<Backend> open(Device& device) const override;
 };
 

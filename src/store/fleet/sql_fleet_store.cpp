@@ -466,9 +466,11 @@ std::filesystem::path fleet_store_file(const std::string& store) {
   const char* const variable = variable_or_null("ATTUNE_STORE");
   const std::string named = !store.empty() ? store : variable != nullptr ? variable : "";
   if (named.empty()) return home_location().path / "fleet.db";
-  if (!named.starts_with(kScheme) || named.size() == kScheme.size())
+  if (!named.starts_with(kScheme) || named.size() == kScheme.size()) {
+    const size_t end = named.find("://");  // A password may follow.
     fail(ErrorCode::invalid_input, "this version keeps a fleet's store in SQLite, name it as sqlite:FILE: '{}'",
-         shown(named, 500));
+         end == std::string::npos ? shown(named, 500) : shown(named.substr(0, end)) + "://…");
+  }
   return fixed_path(named.substr(kScheme.size()));
 }
 
