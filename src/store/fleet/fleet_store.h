@@ -103,12 +103,10 @@ struct SessionRate {
   size_t num_discarded = 0;  ///< Late results, ever.
 };
 
-/// The fleet's database on one machine: SQLite through SOCI, mode 0600. The journal stays each machine's own log.
-/// Every function is one transaction and can be repeated. Throws Error{database}, or invalid_input with the command
-/// that must come first. Not thread-safe, except queue().
-class FleetStore {
+/// The configurations and solvers of a fleet's store.
+class FleetCatalogue {
  public:
-  virtual ~FleetStore() = default;
+  virtual ~FleetCatalogue() = default;
   /// Adds new configurations and the tags of each; returns how many were new. A configuration that is there keeps its
   /// source and date.
   virtual size_t add_configurations(const std::vector<FleetConfiguration>& all) = 0;
@@ -120,6 +118,12 @@ class FleetStore {
   /// Makes these the present solvers; others stay, for older sessions. Returns how many are new.
   virtual size_t set_solvers(const std::vector<FleetSolver>& all) = 0;
   virtual std::vector<FleetSolver> solvers() = 0;  ///< The present ones.
+};
+
+/// The sessions of a fleet's store.
+class FleetSessions {
+ public:
+  virtual ~FleetSessions() = default;
   /// Pins the environment and the present solvers. Returns the session of the same reason, environment and solvers if
   /// there is one.
   virtual int64_t begin_session(const FleetEnvironment& environment, const std::string& reason) = 0;
@@ -134,6 +138,12 @@ class FleetStore {
     bool applies = false;
   };
   virtual void set_applicability(int64_t session, const std::vector<Applicability>& all) = 0;
+};
+
+/// The jobs of a fleet's store, and what they found.
+class FleetJobs {
+ public:
+  virtual ~FleetJobs() = default;
   /// Returns how many jobs are new.
   virtual size_t load_jobs(const JobLoad& load) = 0;
   virtual void visit_jobs(const JobFilter& filter, const std::function<void(const JobRow&)>& visit) = 0;
@@ -148,6 +158,11 @@ class FleetStore {
   virtual void visit_answers(int64_t session, const std::string& tag,
                              const std::function<void(const FleetAnswer&)>& visit) = 0;
 };
+
+/// The fleet's database on one machine: SQLite through SOCI, mode 0600. The journal stays each machine's own log.
+/// Every function is one transaction and can be repeated. Throws Error{database}, or invalid_input with the command
+/// that must come first. Not thread-safe, except queue().
+class FleetStore : public FleetCatalogue, public FleetSessions, public FleetJobs {};
 
 /// Whether a missing store is made.
 enum class FleetStoreUse : uint8_t { create, existing };
