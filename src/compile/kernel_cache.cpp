@@ -10,7 +10,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <mutex>
 #include <set>
 #include <tuple>
 
@@ -18,6 +17,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/locations.h"
+#include "base/mutex.h"
 #include "base/sha256.h"
 #include "base/variable.h"
 #include "compile/cache_entry.h"
@@ -189,17 +189,17 @@ class SettledKernels {
     return *one;
   }
   void add(fs::path recipe) {
-    const std::lock_guard guard(lock_);
+    const Lock guard(lock_);
     recipes_.insert(std::move(recipe));
   }
   bool contains(const fs::path& recipe) const {
-    const std::lock_guard guard(lock_);
+    const Lock guard(lock_);
     return recipes_.contains(recipe);
   }
 
  private:
-  mutable std::mutex lock_;
-  std::set<fs::path> recipes_;
+  mutable Mutex lock_;
+  std::set<fs::path> recipes_ ATTUNE_GUARDED_BY(lock_);
 };
 
 CacheReuse reuse_in_environment() {

@@ -33,7 +33,7 @@ void set_journal_wait(JournalWait wait) noexcept { journal_wait = wait; }
 bool SqlConnection::may_wait(int waited_ms) const {
   if (waited_ms >= words_.max_wait_ms) return false;
   const JournalWait wait = journal_wait;
-  return wait == nullptr || waited_ms % kAskEachMs != 0 || wait(waited_ms / 1000.0, file_);
+  return wait == nullptr || !words_.asks_process || waited_ms % kAskEachMs != 0 || wait(waited_ms / 1000.0, file_);
 }
 
 SqlConnection::SqlConnection(const std::filesystem::path& file, SqlAccess access, const std::filesystem::path& named,
@@ -82,9 +82,10 @@ int SqlConnection::code_of(const soci::soci_error& error) {
   return session_.is_connected() ? api::sqlite3_errcode(raw()) & 0xff : SQLITE_CANTOPEN;
 }
 
-void SqlConnection::fail_unless_busy(const soci::soci_error& error, int waited_ms) {
+void SqlConnection::fail_unless_busy(const soci::soci_error& error, int num_tries, double began_s) {
+  const bool is_late = (steady_clock().now_s() - began_s) * 1000 >= words_.max_wait_ms;
   const bool may_repeat = session_.is_connected() && api::sqlite3_get_autocommit(raw()) != 0;
-  if (code_of(error) != SQLITE_BUSY || !may_wait(waited_ms) || !may_repeat) fail_with(error);
+  if (code_of(error) != SQLITE_BUSY || is_late || !may_wait(num_tries) || !may_repeat) fail_with(error);
 }
 
 std::string SqlConnection::why_inaccessible() const {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 
 // Debian's SOCI is configured with Boost, which it uses only in header templates for types that are not bound here.
 #include <soci/soci-config.h>
@@ -12,6 +13,7 @@
 #include <soci/soci.h>
 #include <soci/sqlite3/soci-sqlite3.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 
 namespace attune {
@@ -25,6 +27,7 @@ struct DatabaseWords {
   const char* one = "a journal";
   const char* setting = "--journal";  ///< What names another file.
   int max_wait_ms = 60'000;
+  bool asks_process = true;  ///< Whether the process's JournalWait may end a wait, as after an interrupt.
 };
 
 /// The database is damaged. Readers catch it to recover the other entries.
@@ -40,7 +43,8 @@ class JournalInaccessible final : public Error {
 };
 
 /// A connection to a SQLite file whose errors are sentences for users, Error{database}. It waits for other processes up
-/// to DatabaseWords::max_wait_ms, and as long as the process's JournalWait lets it. Not thread-safe.
+/// to DatabaseWords::max_wait_ms, and as long as the process's JournalWait lets it if DatabaseWords::asks_process is
+/// set. Not thread-safe.
 class SqlConnection {
  public:
   /// `named`: the file's name in messages.
@@ -56,11 +60,12 @@ class SqlConnection {
   /// Nothing was read or written in these cases.
   template <typename Action>
   auto guard(Action action) -> decltype(action()) {
-    for (int waited_ms = 0;; ++waited_ms) {
+    const double began_s = steady_clock().now_s();
+    for (int num_tries = 0;; ++num_tries) {
       try {
         return action();
       } catch (const soci::soci_error& error) {
-        fail_unless_busy(error, waited_ms);
+        fail_unless_busy(error, num_tries, began_s);  // The busy handler may have waited already.
         ::usleep(1000);
       }
     }
@@ -86,6 +91,22 @@ class SqlConnection {
     }
   }
 
+  /// Runs readers, who see the database as it is at the first read. Blocks no writer.
+  template <typename Action>
+  void read_transaction(Action action) {
+    guard([&] { session_ << "BEGIN"; });
+    try {
+      action();
+    } catch (...) {
+      guard([&] { session_ << "ROLLBACK"; });
+      throw;
+    }
+    guard([&] { session_ << "COMMIT"; });
+  }
+
+  /// Waits up to `max_ms` for a lock from now on; returns the limit until now.
+  int limit_wait(int max_ms) noexcept { return std::exchange(words_.max_wait_ms, max_ms); }
+
   int integer(const std::string& query);
   std::string text(const std::string& query);
 
@@ -105,7 +126,7 @@ class SqlConnection {
   /// Why the file cannot be opened: the system's reason.
   std::string why_inaccessible() const;
   /// Returns if the action may be repeated.
-  void fail_unless_busy(const soci::soci_error& error, int waited_ms);
+  void fail_unless_busy(const soci::soci_error& error, int num_tries, double began_s);
   [[noreturn]] void fail_with(const soci::soci_error& error);
 
   std::filesystem::path file_, opened_;  ///< In messages; the file itself.

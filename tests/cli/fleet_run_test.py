@@ -101,6 +101,11 @@ class FakeSession(Session):
         result = self.run_steps("find_compile", status=4, env={"BLIS_ARCH_TYPE": "3"})
         self.assertIn("BLIS_ARCH_TYPE is absent in the session and '3' here", result.stderr)
         self.assertEqual(set(self.states().values()), {"queued"})
+        with sqlite3.connect(self.home / "fleet.db") as store:
+            store.execute("UPDATE session_solver SET version = '0' WHERE solver = 'fake.conv' AND op = 'conv'")
+            store.execute("UPDATE solver SET version = '0' WHERE id = 'fake.conv' AND op = 'conv'")
+        result = self.run_steps("find_compile", status=4)
+        self.assertRegex(result.stderr, "fake.conv for conv is '0' in the session and '[0-9]+' here")
 
     def test_without_a_store_none_is_made(self):
         self.refused("fleet", "run", "--session", "1", "--steps", "find_eval", *self.device, says="no fleet's store yet")

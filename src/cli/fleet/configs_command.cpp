@@ -245,7 +245,7 @@ void add_import_command(CLI::App& configs, Action& chosen) {
       ->add_option("--source", import.source,
                    "Where they come from: customer, benchmark, issue#N; default: the file's name")
       ->check(label_error);
-  command->add_flag("--recurrent", import.is_recurrent, "Mark them to be tuned again when a solver changes");
+  command->add_flag("--recurrent", import.is_recurrent, "Mark them for repeated tuning; `configs list` shows the mark");
   add_json_flag(*command, options->json);
   command->callback([options, &chosen] { chosen = [options] { return import_configs(*options); }; });
 }
@@ -272,7 +272,7 @@ void add_configs_flags(CLI::App& command, Action& chosen) {
   written->add_option("-o,--output", options->output, "The file, .csv for a list of shapes; default: standard output");
   auto* tag = add("tag", "Give configurations a further tag", &tag_configs);
   tag->add_option("-t,--tag", options->tag, "Name of the set")->required()->check(label_error);
-  tag->add_flag("--recurrent", options->recurrent, "Mark them to be tuned again when a solver changes");
+  tag->add_flag("--recurrent", options->recurrent, "Mark them for repeated tuning; `configs list` shows the mark");
   tag->add_option("configuration", options->ids, kIds)->required();
   auto* untag = add("untag", "Take a tag from configurations, or from all that have it", &untag_configs);
   untag->add_option("-t,--tag", options->tag, "Name of the set")->required();

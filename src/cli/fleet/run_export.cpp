@@ -28,7 +28,7 @@ int run_export(const ExportFlags& flags) {
   if (!options.find_db && !options.perf_db && !options.kernel_db && !options.table)
     fail(ErrorCode::invalid_input,
          "say what to export: -f the find-db, -p the perf-db, -k the kernel-db, -c the table");
-  const auto store = open_fleet_store(flags.store, FleetStoreUse::existing);
+  const auto store = open_fleet_store("", FleetStoreUse::existing);
   const SessionExport made = export_session(*store, options);
   const int status = made.lacking.empty() ? 0 : 1;
   if (flags.json) {

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-#include <string>
-
 #include "fleet/exports/session_export.h"
 
 namespace attune {
 
 /// Options of `attune export`, which `attune tuna export_db` has, too.
 struct ExportFlags {
-  std::string store;  ///< As of open_fleet_store().
   SessionExportOptions options;
   bool json = false;
 };

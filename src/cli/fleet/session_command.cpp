@@ -123,7 +123,7 @@ void add_session_flags(CLI::App& command, Action& chosen) {
   auto* show = command.add_subcommand("show", "Show what a session pins");
   add_json_flag(*show, options->json);
   show->callback([options, &chosen] { chosen = [options] { return show_session(*options); }; });
-  auto* close = command.add_subcommand("close", "End a session: agents get no more of its jobs, its results stay");
+  auto* close = command.add_subcommand("close", "End a session: agents finish the jobs that they hold and get no more");
   close->callback([options, &chosen] { chosen = [options] { return end_session(*options, SessionState::closed); }; });
   auto* abort = command.add_subcommand("abort", "End a session and give up its open jobs");
   abort->callback([options, &chosen] { chosen = [options] { return end_session(*options, SessionState::aborted); }; });

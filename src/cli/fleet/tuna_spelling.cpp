@@ -152,6 +152,8 @@ std::vector<TypedFlag> read_flags(const std::string& verb, std::span<const TunaF
     }
     if (!flag->refusal.empty())
       fail(ErrorCode::invalid_input, "{} of tuna {} has no meaning here: {}", name, verb, flag->refusal);
+    if (!flag->has_value && equals != std::string::npos)
+      fail(ErrorCode::invalid_input, "{} of tuna {} takes no value, got '{}'", name, verb, shown(text));
     TypedFlag one{flag, {}};
     if (flag->has_value && equals != std::string::npos) {
       one.value = text.substr(equals + 1);

@@ -52,12 +52,30 @@ CompileJobs::CompileJobs(JobQueue& queue, const Registry& solvers, const DeviceI
       clock_(clock) {}
 
 bool CompileJobs::run() {
+  std::vector<ClaimedJob> held;
+  try {
+    work(held);
+  } catch (...) {
+    try {
+      queue_.release(held);
+    } catch (const Error&) {
+      // The leases end by themselves.
+    }
+    throw;
+  }
+  return !is_stopped_;
+}
+
+/// `held`: receives the claimed jobs; of those that have ended the queue ignores a release.
+void CompileJobs::work(std::vector<ClaimedJob>& held) {
   // A job whose compiler fails for the machine's fault is queued again: not twice in one run.
   std::set<int64_t> seen;
   std::vector<ClaimedJob> again;
   while (!is_stopped_) {
     const auto jobs = queue_.claim(options_.filter, kBatch);
     if (jobs.empty()) break;
+    held = again;
+    held.insert(held.end(), jobs.begin(), jobs.end());
     renewed_s_ = clock_.now_s();
     std::vector<Prepared> batch;
     for (const ClaimedJob& job : jobs) {
@@ -70,7 +88,6 @@ bool CompileJobs::run() {
     build(batch);
   }
   if (!again.empty()) queue_.release(again);
-  return !is_stopped_;
 }
 
 /// Finds the candidates to compile, or the outcome of a job that needs none.
@@ -128,15 +145,7 @@ void CompileJobs::build(std::vector<Prepared>& batch) {
     is_stopped_ = is_stopped_ || (options_.stop && options_.stop(num_waiting));
     return is_stopped_;
   };
-  std::vector<Kernels::BuildResult> built;
-  try {
-    built = kernels_.build(requests, stop);
-  } catch (const Error&) {
-    std::vector<ClaimedJob> jobs;
-    for (const Prepared& one : batch) jobs.push_back(one.job);
-    queue_.release(jobs);
-    throw;
-  }
+  const std::vector<Kernels::BuildResult> built = kernels_.build(requests, stop);
   const double seconds = (clock_.now_s() - began_s) / static_cast<double>(std::max<size_t>(1, batch.size()));
   size_t next = 0;
   for (Prepared& one : batch) {
@@ -167,8 +176,12 @@ void CompileJobs::renew(std::vector<Prepared>& batch) {
   if (now_s < renewed_s_ + kRenewS) return;
   std::vector<ClaimedJob> jobs;
   for (const Prepared& one : batch) jobs.push_back(one.job);
-  queue_.renew(jobs);  // commit() discards the results of lost ones; their kernels are in the cache all the same.
-  renewed_s_ = now_s;
+  try {
+    queue_.renew(jobs);  // commit() discards the results of lost ones; their kernels are in the cache all the same.
+    renewed_s_ = now_s;
+  } catch (const Error&) {
+    if (now_s >= renewed_s_ + kLeaseS) throw;
+  }
 }
 
 void CompileJobs::commit(Prepared& one, double seconds) {

@@ -47,6 +47,7 @@ class CompileJobs {
     JobOutcome outcome;
   };
   void prepare(Prepared& one) const;
+  void work(std::vector<ClaimedJob>& held);
   void build(std::vector<Prepared>& batch);
   void renew(std::vector<Prepared>& batch);
   void commit(Prepared& one, double seconds);

@@ -127,5 +127,13 @@ TEST_F(CompileJobsTest, AStopGivesJobsBack) {
   EXPECT_NE(queue_.at(1).state, JobState::leased);
 }
 
+TEST_F(CompileJobsTest, AQueueThatFailsLeavesNoJobLeased) {
+  queue_.add(FleetStep::perf_compile, kGemm, kStatic);
+  queue_.add(FleetStep::perf_compile, kGemm, "library.gemm");
+  queue_.is_away = true;
+  EXPECT_THROW(run(), Error);
+  for (const auto& one : queue_.jobs) EXPECT_EQ(one.state, JobState::queued);
+}
+
 }  // namespace
 }  // namespace attune

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -25,6 +27,7 @@
 #include "fleet/agent/fleet_environment.h"
 #include "fleet/agent/fleet_work.h"
 #include "fleet/agent/session_match.h"
+#include "fleet/setup/list_solvers.h"
 #include "fleet/setup/session_device.h"
 #include "report/json_output.h"
 #include "report/time_report.h"
@@ -38,6 +41,7 @@ namespace {
 
 constexpr size_t kNeighbourWinners = 3;
 constexpr int kOtherEnvironment = 4;
+constexpr int kMaxWaitMs = 10'000;  // For a lock of the store: leases last longer.
 
 bool compiles(FleetStep step) { return step == FleetStep::perf_compile || step == FleetStep::find_compile; }
 
@@ -88,9 +92,10 @@ std::string text_of(const std::vector<FleetStep>& steps) {
 class AgentRun {
  public:
   /// All arguments outlive this.
-  AgentRun(const FleetRunOptions& options, TunerOptions how, FleetStore& store,
+  AgentRun(const FleetRunOptions& options, const FleetSession& session, TunerOptions how, FleetStore& store,
            const std::vector<Environment>& environments)
       : options_(options),
+        session_(session),
         how_(std::move(how)),
         queue_(store.queue()),
         environments_(environments),
@@ -190,10 +195,17 @@ class AgentRun {
     return all;
   }
 
+  std::map<std::string, std::vector<std::string>, std::less<>> solvers_by_op() const {
+    std::map<std::string, std::vector<std::string>, std::less<>> all;
+    for (const FleetSolver& one : session_.solvers) all[one.op].push_back(one.id);
+    return all;
+  }
+
   void measure_jobs(const ClaimFilter& filter) {
     FleetWork work(queue_,
                    {.filter = filter,
                     .device = device(),
+                    .solvers = solvers_by_op(),
                     .kernels_of = [this](const Problem& problem,
                                          const std::vector<ShortListRow>& rows) { return kernels_of(problem, rows); },
                     .has_ended = is_ended_agent,
@@ -299,6 +311,7 @@ class AgentRun {
   }
 
   const FleetRunOptions& options_;
+  const FleetSession& session_;
   TunerOptions how_;
   JobQueue& queue_;
   const std::vector<Environment>& environments_;
@@ -323,21 +336,22 @@ void check_session(const FleetSession& session, const std::vector<FleetStep>& st
 
 int run_fleet(const FleetRunOptions& options) {
   TunerOptions how = tuner_options(options.tune);
-  const auto store = open_fleet_store(options.store, FleetStoreUse::existing);
+  const auto store = open_fleet_store("", FleetStoreUse::existing, kMaxWaitMs);
   const FleetSession session = store->session(options.session);
   check_session(session, options.steps);
   const InterruptHandler handler;
   const auto environments = open_agent_environments(options.tune, devices_of(options.tune, session));
   if (environments.empty()) return interrupt_status();
-  const auto differing =
-      differences(session.environment, fleet_environment(environments.front(), options.tune.variables));
+  auto differing = differences(session.environment, fleet_environment(environments.front(), options.tune.variables));
+  for (std::string& one : solver_differences(session.solvers, list_solvers(*environments.front().executor)))
+    differing.push_back(std::move(one));
   if (!differing.empty()) {
     print_line(stderr, fmt::format("attune: session {} was begun in another environment: {}", options.session,
                                    join(differing, "; ")));
     return kOtherEnvironment;
   }
   set_constants(how, options.tune, device_kind(environments.front().device().kind));
-  return AgentRun(options, std::move(how), *store, environments).run();
+  return AgentRun(options, session, std::move(how), *store, environments).run();
 }
 
 }  // namespace attune

@@ -11,7 +11,6 @@ namespace attune {
 
 /// Options of `attune fleet run`.
 struct FleetRunOptions {
-  std::string store;  ///< As of open_fleet_store().
   int64_t session = 0;
   std::vector<FleetStep> steps;
   /// Devices, journal, kernels, budget and method. Shapes and outputs are ignored.

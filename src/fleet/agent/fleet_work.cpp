@@ -75,9 +75,12 @@ std::optional<WorkItem> FleetWork::item_of(const ClaimedJob& job) {
     commit(job, {.status = Status::unsupported, .detail = error.what()}, 0);
     return std::nullopt;
   }
+  if (!job.solver.empty())
+    item.solvers = {job.solver};
+  else if (const auto pinned = options_.solvers.find(item.problem.op()); pinned != options_.solvers.end())
+    item.solvers = pinned->second;
   if (job.step == FleetStep::perf_eval) {
     item.goal = Goal::short_list;
-    if (!job.solver.empty()) item.solvers = {job.solver};
   } else if (job.step == FleetStep::perf_contest) {
     for (ShortListRow& row : queue_.short_lists(job.session, job.configuration))
       item.candidates.push_back(std::move(row.candidate));
@@ -92,8 +95,8 @@ std::optional<WorkSource::Task> FleetWork::take() {
   const Lock lock(mutex_);
   while (look(clock_.now_s())) {
     const ClaimedJob job = claimed_.front();
-    claimed_.pop_front();
     auto item = item_of(job);
+    claimed_.pop_front();  // Last: if the queue throws, release_all() gives it back.
     if (!item) continue;
     const ProblemId id = next_id_++;
     const double cost_s = expected_cost_s(item->problem, options_.device);
@@ -123,11 +126,16 @@ void FleetWork::done(ProblemId id, const TuneResult& result) {
 }
 
 void FleetWork::commit(const ClaimedJob& job, JobOutcome outcome, double seconds) {
+  held_.push_back(job);  // If the queue throws, release_all() gives it back.
   // The store queues it again without an attempt; without a limit this run would repeat it endlessly.
-  if (!counts_as_attempt(outcome.status) && ++num_transient_[job.id] >= kMaxTransientFailures) return hold(job);
-  if (outcome.decision && options_.kernels_of)
-    outcome.kernels = options_.kernels_of(outcome.decision->problem, outcome.finalists);
-  if (!queue_.commit(job, outcome)) {
+  if (!counts_as_attempt(outcome.status) && ++num_transient_[job.id] >= kMaxTransientFailures) {
+    ++counts_.num_given_back;
+    return;
+  }
+  if (outcome.decision) outcome.kernels = kernels_of(outcome);
+  const bool is_stored = queue_.commit(job, outcome);
+  held_.pop_back();
+  if (!is_stored) {
     ++counts_.num_lost;
     say(fmt::format("job {} was given to another agent, its result is discarded", job.id));
     return;
@@ -139,6 +147,18 @@ void FleetWork::commit(const ClaimedJob& job, JobOutcome outcome, double seconds
   else
     ++counts_.num_failed;
   if (options_.on_job) options_.on_job({job, std::move(outcome), seconds});
+}
+
+/// None if the cache cannot be read: the decision counts without them.
+std::vector<FleetKernel> FleetWork::kernels_of(const JobOutcome& outcome) const {
+  if (!options_.kernels_of) return {};
+  try {
+    return options_.kernels_of(outcome.decision->problem, outcome.finalists);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::io) throw;
+    say(fmt::format("the kernels of a winner are not stored: {}", error.what()));
+    return {};
+  }
 }
 
 void FleetWork::hold(const ClaimedJob& job) {

@@ -37,7 +37,9 @@ struct FleetCounts {
 struct FleetWorkOptions {
   ClaimFilter filter;  ///< Steps that measure.
   DeviceInfo device;   ///< For the costs of problems.
-  /// The compiled kernels of finalists; empty: none are stored.
+  /// The session's solvers of each op, for jobs of all solvers; without an entry all of this program take part.
+  std::map<std::string, std::vector<std::string>, std::less<>> solvers;
+  /// The compiled kernels of finalists; empty: none are stored. An Error{io} means the same.
   std::function<std::vector<FleetKernel>(const Problem&, const std::vector<ShortListRow>&)> kernels_of;
   /// Whether another agent is known to have ended, so that its leases need not expire; empty: that is not known.
   std::function<bool(const std::string& agent)> has_ended;
@@ -81,6 +83,7 @@ class FleetWork final : public WorkSource {
   bool may_come(double now_s) ATTUNE_REQUIRES(mutex_);
   std::optional<WorkItem> item_of(const ClaimedJob& job) ATTUNE_REQUIRES(mutex_);
   void commit(const ClaimedJob& job, JobOutcome outcome, double seconds) ATTUNE_REQUIRES(mutex_);
+  std::vector<FleetKernel> kernels_of(const JobOutcome& outcome) const;
   void hold(const ClaimedJob& job) ATTUNE_REQUIRES(mutex_);
   void drop_lost(const std::vector<int64_t>& lost) ATTUNE_REQUIRES(mutex_);
   std::vector<ClaimedJob> own_jobs() const ATTUNE_REQUIRES(mutex_);

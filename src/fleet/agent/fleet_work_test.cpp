@@ -45,7 +45,8 @@ class FleetWorkTest : public testing::Test {
   FleetWorkOptions work_options() {
     return {.filter = {.session = 1, .steps = {FleetStep::perf_eval, FleetStep::find_eval}, .agent = "test"},
             .device = device_.info(),
-            .kernels_of = {},
+            .solvers = solvers_,
+            .kernels_of = kernels_of_,
             .has_ended = [](const std::string& agent) { return agent == "killed"; },
             .on_job = [this](const EndedJob& job) { ended_.push_back(job); },
             .say = [this](const std::string& line) { said_ += line + "\n"; }};
@@ -81,6 +82,8 @@ class FleetWorkTest : public testing::Test {
   TestClock clock_;
   FakeJobQueue queue_;
   std::atomic<bool> interrupted_ = false;
+  decltype(FleetWorkOptions::solvers) solvers_;
+  decltype(FleetWorkOptions::kernels_of) kernels_of_;
   std::vector<EndedJob> ended_;
   std::string said_, left_;
   FleetCounts counts_;
@@ -195,6 +198,43 @@ TEST_F(FleetWorkTest, ADatabaseThatIsAwayIsAskedAgainUntilTheLeasesHaveEnded) {
   clock.at_s += 1;
   work.tick();
   EXPECT_TRUE(work.is_lost(task.id));
+}
+
+TEST_F(FleetWorkTest, JobsWhoseCommitOrShortListFailsAreGivenBack) {
+  queue_.add(FleetStep::perf_eval, kProblem, kSolver);
+  FleetWork work(queue_, work_options(), clock_);
+  const auto task = taken(work);
+  queue_.is_away = true;
+  EXPECT_THROW(work.done(task.id, {.problem = task.item.problem, .ending = Ending::refused, .reason = "r"}), Error);
+  work.release_all();
+  EXPECT_EQ(queue_.at(1).state, JobState::queued);
+  queue_.at(1).state = JobState::done;
+  queue_.add(FleetStep::perf_contest, kProblem, "");
+  EXPECT_THROW(work.take(), Error);
+  work.release_all();
+  EXPECT_EQ(queue_.at(2).state, JobState::queued);
+}
+
+TEST_F(FleetWorkTest, AnUnreadableKernelCacheCostsNoDecision) {
+  queue_.add(FleetStep::find_eval, kProblem, "");
+  kernels_of_ = [](const Problem&, const std::vector<ShortListRow>&) -> std::vector<FleetKernel> {
+    fail(ErrorCode::io, "it cannot be read");
+  };
+  run();
+  EXPECT_TRUE(queue_.at(1).outcome.decision);
+  EXPECT_THAT(queue_.at(1).outcome.kernels, SizeIs(0));
+  EXPECT_THAT(said_, HasSubstr("it cannot be read"));
+}
+
+TEST_F(FleetWorkTest, ContestsAndFindStepsHaveTheSolversOfTheSession) {
+  solvers_ = {{"gemm_a16w16", {kSolver, "onednn.gemm"}}, {"conv", {"fake.conv"}}};
+  FleetWork work(queue_, work_options(), clock_);
+  queue_.add(FleetStep::find_eval, kProblem, "");
+  EXPECT_THAT(taken(work).item.solvers, testing::ElementsAre(kSolver, "onednn.gemm"));
+  queue_.add(FleetStep::perf_contest, kOther, "");
+  EXPECT_THAT(taken(work).item.solvers, testing::ElementsAre(kSolver, "onednn.gemm"));
+  queue_.add(FleetStep::perf_eval, kProblem, kSolver);
+  EXPECT_THAT(taken(work).item.solvers, testing::ElementsAre(kSolver));
 }
 
 TEST_F(FleetWorkTest, AnInterruptGivesAllJobsBack) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "fleet/agent/job_outcome.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -25,16 +27,26 @@ JobOutcome failure_of(const TuneResult& result) {
   return {.status = was_tried ? result.failures.front().second.status : Status::unsupported, .detail = result.reason};
 }
 
+/// A failed attempt: a later one may separate the candidates.
+JobOutcome unfinished_contest(const Candidate& failed, const Outcome& outcome) {
+  return {.status = outcome.status,
+          .detail = fmt::format("its contest is not decided because a candidate failed: {}: {}", failed.name(),
+                                outcome.detail)};
+}
+
 }  // namespace
 
 std::optional<JobOutcome> outcome_of(const TuneResult& result) {
   if (result.ending == Ending::cut) return std::nullopt;
   if (result.ending == Ending::shortlisted) return short_list_of(result);
   if (!result.decision) return failure_of(result);
-  const bool has_transient_failure = std::any_of(result.failures.begin(), result.failures.end(),
-                                                 [](const auto& one) { return is_transient(one.second.status); });
-  // Cut during its finals: the next run continues from the journal.
-  if (result.decision->incomplete && !has_transient_failure) return std::nullopt;
+  if (result.decision->incomplete) {
+    const auto failed = std::find_if(result.failures.begin(), result.failures.end(),
+                                     [](const auto& one) { return is_transient(one.second.status); });
+    // Cut during its finals: the next run continues from the journal.
+    if (failed == result.failures.end()) return std::nullopt;
+    if (is_unfinished_tie(*result.decision)) return unfinished_contest(failed->first, failed->second);
+  }
   JobOutcome outcome;
   outcome.decision = result.decision;
   outcome.finalists = finalists_of(*result.decision);

@@ -35,8 +35,23 @@ TEST(JobOutcomeOfResult, ADecisionThatWasCutInItsFinalsGoesBack) {
   TuneResult result = ended(Ending::decided);
   result.decision.emplace().incomplete = true;
   EXPECT_FALSE(outcome_of(result));
-  result.failures = {{of("a.conv@1:"), {.status = Status::out_of_memory}}};
-  EXPECT_TRUE(outcome_of(result)) << "the machine failed a candidate, which the next run may meet again";
+}
+
+TEST(JobOutcomeOfResult, ACandidateThatTheMachineFailedLeavesADecisionUnlessItIsATie) {
+  TuneResult result = ended(Ending::decided);
+  result.decision.emplace().incomplete = true;
+  result.decision->winner = of("a.conv@1:x=1");
+  result.decision->baseline = of("b.conv@1:");
+  result.decision->verdict = Verdict::faster;
+  result.failures = {{of("c.conv@1:"), {.status = Status::out_of_memory, .detail = "9 GB are missing"}}};
+  ASSERT_TRUE(outcome_of(result));
+  EXPECT_TRUE(outcome_of(result)->decision) << "the next run may meet the failure again";
+  result.decision->verdict = Verdict::tie;
+  result.decision->winner = result.decision->baseline;
+  ASSERT_TRUE(outcome_of(result));
+  EXPECT_EQ(outcome_of(result)->status, Status::out_of_memory);
+  EXPECT_THAT(outcome_of(result)->detail, testing::HasSubstr("9 GB are missing"));
+  EXPECT_FALSE(outcome_of(result)->decision);
 }
 
 TEST(JobOutcomeOfResult, FailuresHaveTheirClass) {

@@ -69,4 +69,17 @@ std::vector<std::string> differences(const FleetEnvironment& session, const Flee
   return found;
 }
 
+std::vector<std::string> solver_differences(const std::vector<FleetSolver>& session,
+                                            const std::vector<FleetSolver>& here) {
+  Facts pinned, present;
+  const auto fact_of = [](const FleetSolver& one) { return one.id + " for " + one.op; };
+  for (const FleetSolver& one : session) pinned[fact_of(one)] = one.version;
+  for (const FleetSolver& one : here) {
+    if (pinned.contains(fact_of(one))) present[fact_of(one)] = one.version;
+  }
+  std::vector<std::string> found;
+  compare_facts(pinned, present, found);
+  return found;
+}
+
 }  // namespace attune

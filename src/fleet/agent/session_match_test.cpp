@@ -37,5 +37,15 @@ TEST(SessionMatch, DescriptionsThatDoNotTellAreNamedByTheirFingerprint) {
   EXPECT_THAT(differences(kPinned, here), ElementsAre("the device's fingerprint is 'f' in the session and 'g' here"));
 }
 
+TEST(SessionMatch, NamesSolversThatAreAbsentOrOfAnotherVersion) {
+  const std::vector<FleetSolver> session = {{"a.conv", "1", "conv", true, ""},
+                                            {"b.gemm", "2", "gemm_a16w16", true, ""}};
+  EXPECT_THAT(solver_differences(session, session), IsEmpty());
+  const std::vector<FleetSolver> here = {{"a.conv", "3", "conv", false, ""}, {"c.conv", "1", "conv", true, ""}};
+  EXPECT_THAT(solver_differences(session, here),
+              ElementsAre("a.conv for conv is '1' in the session and '3' here",
+                          "b.gemm for gemm_a16w16 is '2' in the session and absent here"));
+}
+
 }  // namespace
 }  // namespace attune

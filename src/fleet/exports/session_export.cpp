@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "fleet/exports/miopen_export.h"
 #include "fleet/setup/session_device.h"
+#include "formats/csv/csv_document.h"
 #include "formats/csv/publish.h"
 #include "formats/csv/published_row.h"
 #include "ops/family.h"
@@ -87,6 +88,7 @@ class Export {
     if (table_) refuse_other_table();
   }
 
+  /// publish() would refuse the table after the other files were written.
   void refuse_other_table() const {
     std::error_code error;
     if (!std::filesystem::exists(*table_, error)) return;
@@ -99,7 +101,7 @@ class Export {
     const std::string& line = answer.configuration.line;
     if (!answer.decision) return lack(line, answer.missing.empty() ? "it is not decided" : answer.missing);
     const Decision& decision = *answer.decision;
-    if (decision.incomplete) return lack(line, "its contest was not completed");
+    if (is_unfinished_tie(decision)) return lack(line, "its contest was not completed");
     if (decision.problem.op() != "conv") return lack(line, "it is no convolution");
     if (options_.table) rows_.push_back(table_row_of(decision, device_));
     if (!find_db_ && !perf_db_ && !kernel_db_) return;

@@ -48,7 +48,7 @@ struct ClaimedJob {
   int attempt = 1;            ///< Counted attempts so far, and this one.
 };
 
-/// A candidate of a short list, and what its search measured.
+/// A candidate of a short list, and the time that its search measured.
 struct ShortListRow {
   std::string solver;
   Candidate candidate;

@@ -10,13 +10,14 @@
 #include <cerrno>
 #include <cstring>
 #include <map>
-#include <mutex>
+#include <string_view>
 #include <utility>
 
 #include "attune/version.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/mutex.h"
 
 namespace attune {
 namespace {
@@ -78,17 +79,17 @@ constexpr size_t kIdOffset = 68, kHeaderSize = 100;  // https://sqlite.org/filef
 class HeldFiles {
  public:
   bool has(const struct stat& status) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     return held_.contains({status.st_dev, status.st_ino});
   }
   void add(const struct stat& status, int descriptor) {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(mutex_);
     held_.emplace(std::pair(status.st_dev, status.st_ino), descriptor);
   }
 
  private:
-  std::mutex mutex_;
-  std::multimap<std::pair<dev_t, ino_t>, int> held_;
+  Mutex mutex_;
+  std::multimap<std::pair<dev_t, ino_t>, int> held_ ATTUNE_GUARDED_BY(mutex_);
 };
 
 HeldFiles& held_files() {
@@ -137,8 +138,6 @@ int checked_fleet_version(SqlConnection& connection, const std::filesystem::path
 }
 
 }  // namespace
-
-std::span<const std::string_view> fleet_migrations() { return kFleetMigrations; }
 
 void claim_fleet_file(const std::filesystem::path& file) {
   if (file.native().find('"') != std::string::npos)  // SOCI cannot open it.

@@ -2,24 +2,20 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
-#include <span>
 #include <string>
-#include <string_view>
 
 #include "store/sql_connection.h"
 
 namespace attune {
 
-/// SQL statements, each followed by a semicolon, that migrate a fleet's store from version i (the index) to the next.
-/// Released ones never change. docs/formats/fleet_store.md describes the tables.
-std::span<const std::string_view> fleet_migrations();
+/// docs/formats/fleet_store.md describes the tables.
 inline constexpr int kFleetSchemaVersion = 1;
 
 /// The application id in the header of a fleet's store ("Attf").
 inline constexpr int kFleetApplicationId = 0x41747466;
 
 inline constexpr DatabaseWords kFleetWords = {
-    .noun = "the fleet's store", .one = "a fleet's store", .setting = "ATTUNE_STORE"};
+    .noun = "the fleet's store", .one = "a fleet's store", .setting = "ATTUNE_STORE", .asks_process = false};
 
 /// Makes the file of a store (mode 0600, its folder 0700), or checks the one that is there. Throws invalid_input for a
 /// link, another kind of file, a file of another program and one that this user may not write.

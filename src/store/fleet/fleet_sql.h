@@ -27,6 +27,12 @@ class FleetSql {
     connection_.transaction(action);
   }
 
+  /// Runs readers, who see one state of the store.
+  template <typename Action>
+  void read_transaction(Action action) {
+    connection_.read_transaction(action);
+  }
+
   /// Runs a statement; returns how many rows it changed.
   template <typename... Values>
   size_t run(const std::string& sql, const Values&... values) {

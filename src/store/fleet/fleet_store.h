@@ -103,12 +103,10 @@ struct SessionRate {
   size_t num_discarded = 0;  ///< Late results, ever.
 };
 
-/// The fleet's database on one machine: SQLite through SOCI, mode 0600. The journal stays each machine's own log.
-/// Every function is one transaction and can be repeated. Throws Error{database}, or invalid_input with the command
-/// that must come first. Not thread-safe, except queue().
-class FleetStore {
+/// The configurations and solvers of a fleet's store.
+class FleetCatalogue {
  public:
-  virtual ~FleetStore() = default;
+  virtual ~FleetCatalogue() = default;
   /// Adds new configurations and the tags of each; returns how many were new. A configuration that is there keeps its
   /// source and date.
   virtual size_t add_configurations(const std::vector<FleetConfiguration>& all) = 0;
@@ -120,33 +118,51 @@ class FleetStore {
   /// Makes these the present solvers; others stay, for older sessions. Returns how many are new.
   virtual size_t set_solvers(const std::vector<FleetSolver>& all) = 0;
   virtual std::vector<FleetSolver> solvers() = 0;  ///< The present ones.
+};
+
+/// The sessions of a fleet's store.
+class FleetSessions {
+ public:
+  virtual ~FleetSessions() = default;
   /// Pins the environment and the present solvers. Returns the session of the same reason, environment and solvers if
   /// there is one.
   virtual int64_t begin_session(const FleetEnvironment& environment, const std::string& reason) = 0;
   virtual FleetSession session(int64_t id) = 0;
   virtual std::vector<FleetSession> sessions() = 0;
-  /// Closed: it takes no more jobs, and agents get none. Aborted: its open jobs are given up, too.
+  /// Closed: it takes no more jobs, and agents get none; they may finish those that they hold. Aborted: its open jobs
+  /// are given up, too.
   virtual void end_session(int64_t id, SessionState state) = 0;
-  /// Stores whether each solver applies to a configuration; `reason` says why not.
+  /// Stores whether each solver applies to a configuration; `reason`: why it does not apply.
   struct Applicability {
     std::string configuration, solver, reason;
     bool applies = false;
   };
   virtual void set_applicability(int64_t session, const std::vector<Applicability>& all) = 0;
-  virtual void visit_applicability(int64_t session, const std::function<void(const Applicability&)>& visit) = 0;
+};
+
+/// The jobs of a fleet's store, and what they found.
+class FleetJobs {
+ public:
+  virtual ~FleetJobs() = default;
   /// Returns how many jobs are new.
   virtual size_t load_jobs(const JobLoad& load) = 0;
   virtual void visit_jobs(const JobFilter& filter, const std::function<void(const JobRow&)>& visit) = 0;
   /// Queues the jobs that failed in a class again, with all their attempts, and the contests that they belong to.
-  /// Empty: any class. Returns how many failed jobs.
+  /// Empty: any class. Returns how many failed jobs. Requires: an open session.
   virtual size_t reset_jobs(int64_t session, const std::string& failure) = 0;
   virtual std::vector<JobGroup> job_groups(int64_t session) = 0;
   virtual SessionRate rate(int64_t session) = 0;
   virtual JobQueue& queue() = 0;
-  /// Visits the configurations of a tag in the order of their import. An empty tag: those with jobs in the session.
+  /// Visits the configurations of a tag in the order of their import. An empty tag: those with jobs in the session. All
+  /// answers are of one moment. A decision whose job is open again is missing.
   virtual void visit_answers(int64_t session, const std::string& tag,
                              const std::function<void(const FleetAnswer&)>& visit) = 0;
 };
+
+/// The fleet's database on one machine: SQLite through SOCI, mode 0600. The journal stays each machine's own log.
+/// Every function is one transaction and can be repeated. Throws Error{database}, or invalid_input with the command
+/// that must come first. Not thread-safe, except queue().
+class FleetStore : public FleetCatalogue, public FleetSessions, public FleetJobs {};
 
 /// Whether a missing store is made.
 enum class FleetStoreUse : uint8_t { create, existing };

@@ -14,6 +14,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <stdexcept>
 #include <thread>
 
 #include <soci/soci-config.h>
@@ -23,6 +24,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "store/journal.h"
 #include "testing/test_files.h"
 
 namespace attune {
@@ -416,6 +418,62 @@ TEST_F(FleetStoreTest, MoreJobsReopenTheContest) {
   EXPECT_EQ(work(queue, session, {FleetStep::perf_compile, FleetStep::perf_eval}), 3u);
 }
 
+TEST_F(FleetStoreTest, MoreJobsTakeAContestFromItsAgent) {
+  const auto store = open();
+  const auto session = begin(*store, 1);
+  auto load = load_of(session);
+  load.solvers = {"a.conv"};
+  store->load_jobs(load);
+  JobQueue& queue = store->queue();
+  const auto steps = {FleetStep::perf_compile, FleetStep::perf_eval};
+  for (int i = 0; i < 2; ++i) queue.commit(queue.claim(filter(session, steps), 1).at(0), {});
+  const auto held = queue.claim(filter(session, steps), 1);
+  ASSERT_EQ(held.at(0).step, FleetStep::perf_contest);
+  load.solvers = {"b.conv"};
+  EXPECT_EQ(store->load_jobs(load), 2u);
+  EXPECT_FALSE(queue.commit(held[0], outcome_of(held[0]))) << "it does not know the short list of b.conv";
+  EXPECT_EQ(number("SELECT count(*) FROM attempt WHERE class = 'cancelled' AND ended > 0"), 1);
+  EXPECT_EQ(number("SELECT count(*) FROM job WHERE step = 'perf_contest' AND agent = '' AND lease_until = 0"), 1);
+  EXPECT_EQ(work(queue, session, steps), 3u);
+  EXPECT_EQ(number("SELECT count(*) FROM shortlist WHERE solver = 'b.conv'"), 2);
+}
+
+TEST_F(FleetStoreTest, AConfigurationWhoseContestIsOpenAgainHasNoAnswer) {
+  const auto store = open();
+  const auto session = begin(*store, 1);
+  auto load = load_of(session);
+  load.solvers = {"a.conv"};
+  store->load_jobs(load);
+  work(store->queue(), session, {FleetStep::perf_compile, FleetStep::perf_eval});
+  const auto answer = [&] {
+    FleetAnswer found;
+    store->visit_answers(session, "t", [&](const FleetAnswer& one) { found = one; });
+    return found;
+  };
+  EXPECT_TRUE(answer().decision);
+  load.solvers = {"b.conv"};
+  store->load_jobs(load);
+  EXPECT_FALSE(answer().decision);
+  EXPECT_THAT(answer().missing, HasSubstr("3 jobs are not done"));
+}
+
+TEST_F(FleetStoreTest, AnExceptionOfAVisitorEndsTheReading) {
+  const auto store = open();
+  const auto session = begin(*store, 2);
+  EXPECT_THROW(store->visit_answers(session, "t", [](const FleetAnswer&) { throw std::runtime_error("enough"); }),
+               std::runtime_error);
+  EXPECT_GT(store->load_jobs(load_of(session)), 0u);
+}
+
+TEST_F(FleetStoreTest, AFindStepTakesNoChoiceOfSolvers) {
+  const auto store = open();
+  const auto session = begin(*store, 1);
+  auto load = load_of(session, {FleetStep::find_compile, FleetStep::find_eval});
+  load.solvers = {"a.conv"};
+  EXPECT_THAT(refusal([&] { store->load_jobs(load); }), HasSubstr("without --solvers"));
+  EXPECT_EQ(number("SELECT count(*) FROM job"), 0);
+}
+
 TEST_F(FleetStoreTest, WrongOrdersNameTheCommandThatComesFirst) {
   const auto store = open();
   EXPECT_THAT(refusal([&] { store->begin_session(environment(), "why"); }), HasSubstr("attune solvers update"));
@@ -443,6 +501,24 @@ TEST_F(FleetStoreTest, AnEndedSessionGivesOutNothing) {
   EXPECT_TRUE(queue.claim(filter(session, {FleetStep::perf_compile}), 1).empty());
   EXPECT_THAT(refusal([&] { store->load_jobs(load_of(session)); }), HasSubstr("aborted"));
   EXPECT_THAT(refusal([&] { store->begin_session(environment(), "why"); }), HasSubstr("give another"));
+}
+
+TEST_F(FleetStoreTest, AClosedSessionTakesTheResultsOfHeldJobs) {
+  const auto store = open();
+  const auto session = begin(*store, 2);
+  store->load_jobs(load_of(session));
+  JobQueue& queue = store->queue();
+  const auto compile = filter(session, {FleetStep::perf_compile});
+  const auto jobs = queue.claim(compile, 3);
+  store->end_session(session, SessionState::closed);
+  EXPECT_TRUE(queue.claim(compile, 1).empty());
+  EXPECT_TRUE(queue.renew({jobs.at(0)}).empty());
+  EXPECT_TRUE(queue.commit(jobs[0], outcome_of(jobs[0])));
+  queue.release({jobs.at(1)});
+  run("UPDATE job SET lease_until = 1 WHERE state = 'leased'");
+  EXPECT_TRUE(queue.claim(compile, 1).empty());
+  EXPECT_EQ(queue.counts(compile).leased, 0u) << "an expired lease ends in a closed session, too";
+  EXPECT_THAT(refusal([&] { store->reset_jobs(session, "crashed"); }), HasSubstr("session 1 is closed"));
 }
 
 TEST_F(FleetStoreTest, QuotesAndSqlInLabelsAreData) {
@@ -546,6 +622,26 @@ TEST_F(FleetStoreTest, ALockedFileIsRefusedAfterTheWait) {
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("another process keeps the fleet's store locked"));
   }
+}
+
+TEST_F(FleetStoreTest, AnInterruptedProcessStillWaitsForALockAndARenewalNotLong) {
+  const auto store = open();
+  const auto session = begin(*store, 1);
+  store->load_jobs(load_of(session));
+  JobQueue& queue = store->queue();
+  const auto jobs = queue.claim(filter(session, {FleetStep::perf_compile}), 1);
+  soci::session holder(soci::sqlite3, "db=\"" + file().string() + "\"");
+  holder << "BEGIN IMMEDIATE";
+  EXPECT_THROW(queue.renew(jobs), Error);  // After 2 s, not 10.
+  set_journal_wait([](double, const std::filesystem::path&) { return false; });
+  std::thread other([&] {
+    ::usleep(300'000);
+    holder << "COMMIT";
+  });
+  EXPECT_NO_THROW(queue.release(jobs));
+  other.join();
+  set_journal_wait(nullptr);
+  EXPECT_EQ(number("SELECT count(*) FROM job WHERE state = 'leased'"), 0);
 }
 
 TEST_F(FleetStoreTest, AReadOnlyFileIsRefused) {

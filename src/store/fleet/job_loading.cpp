@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "store/fleet/fleet_dialect.h"
 
 namespace attune {
 namespace {
@@ -52,6 +53,10 @@ void check_steps(const Loading& loading) {
 }
 
 void check_solvers(const Loading& loading) {
+  const auto finds = [](FleetStep step) { return step == FleetStep::find_compile || step == FleetStep::find_eval; };
+  if (!loading.load.solvers.empty() && std::ranges::any_of(loading.load.steps, finds))
+    fail(ErrorCode::invalid_input,
+         "find steps compare all solvers of the session, load them without --solvers or load perf steps");
   for (const std::string& one : loading.load.solvers) {
     if (loading.sql.number("SELECT count(*) FROM session_solver WHERE session = :s AND solver = :o",
                            loading.load.session, one) > 0)
@@ -137,7 +142,7 @@ size_t load_step(const Loading& loading, FleetStep step) {
     std::vector<std::string> changed;
     loading.sql.each<std::string>(
         "SELECT DISTINCT j.configuration FROM job j JOIN job k ON k.session = j.session"
-        " AND k.configuration = j.configuration AND k.step = 'perf_contest' AND k.state NOT IN ('queued', 'leased')"
+        " AND k.configuration = j.configuration AND k.step = 'perf_contest' AND k.state <> 'queued'"
         " WHERE j.session = :s AND j.step = 'perf_eval' AND j.state = 'queued'",
         [&](const std::string& one) { changed.push_back(one); }, load.session);
     for (const std::string& one : changed) reopen_contest(loading.sql, load.session, one);
@@ -186,9 +191,15 @@ void free_blocked(FleetSql& sql, int64_t session, const std::string& configurati
 }
 
 void reopen_contest(FleetSql& sql, int64_t session, const std::string& configuration) {
+  // A held contest does not know the new short list: without its lease, its result is discarded.
+  sql.run(fmt::format("UPDATE attempt SET ended = {}, class = :c, detail = 'its configuration has new jobs'"
+                      " WHERE ended = 0 AND job IN (SELECT id FROM job WHERE session = :s AND configuration = :n"
+                      " AND step = 'perf_contest' AND state = 'leased')",
+                      fleet_dialect::kNow),
+          name(Status::cancelled), session, configuration);
   sql.run(
-      "UPDATE job SET state = 'queued', attempts = 0, not_before = 0, class = '', detail = ''"
-      " WHERE session = :s AND configuration = :c AND step = 'perf_contest' AND state NOT IN ('queued', 'leased')",
+      "UPDATE job SET state = 'queued', attempts = 0, not_before = 0, class = '', detail = '', agent = '',"
+      " lease_until = 0 WHERE session = :s AND configuration = :c AND step = 'perf_contest' AND state <> 'queued'",
       session, configuration);
 }
 

@@ -20,7 +20,7 @@ struct ClaimFilter {
 /// Jobs of a store by their states.
 struct JobCounts {
   size_t queued = 0, leased = 0, done = 0, failed = 0, excluded = 0;
-  size_t blocked = 0;  ///< Of `queued`: those that wait for another job, as an eval step for its compile step.
+  size_t blocked = 0;  ///< Queued jobs that wait for another job, as an eval step for its compile step.
 };
 
 /// The queue of a fleet, as an agent sees it: a claim, its results and its state change in one transaction. Time is the
@@ -32,9 +32,10 @@ class JobQueue {
   /// given out once no perf_compile or perf_eval of its configuration is queued or leased; a job whose compile step is
   /// not done (or failed) is not. Empty: nothing to do now.
   virtual std::vector<ClaimedJob> claim(const ClaimFilter& filter, size_t max_count) = 0;
-  /// Extends the leases; returns the ids of jobs whose lease is gone (expired and given to another, aborted session).
+  /// Extends the leases; returns the ids of jobs whose lease is gone (expired and given to another, aborted session,
+  /// contest with new jobs). Waits up to 2 s for a lock: the caller repeats it.
   virtual std::vector<int64_t> renew(const std::vector<ClaimedJob>& jobs) = 0;
-  /// Stores results and state together. False: the lease is gone, everything was discarded and an event says so.
+  /// Stores results and state together. False: the lease has ended. The result is discarded and an event is stored.
   virtual bool commit(const ClaimedJob& job, const JobOutcome& outcome) = 0;
   /// Gives jobs back without an attempt.
   virtual void release(const std::vector<ClaimedJob>& jobs) = 0;

@@ -121,14 +121,15 @@ class SqlFleetStore final : public FleetStore {
   }
 
   int64_t begin_session(const FleetEnvironment& environment, const std::string& reason) override {
-    const std::vector<FleetSolver> present = solvers();
-    if (present.empty())
-      fail(ErrorCode::invalid_input, "the store knows no solvers yet, run first: attune solvers update");
-    std::vector<std::string> names;
-    for (const FleetSolver& one : present) names.push_back(fmt::format("{}@{} {}", one.id, one.version, one.op));
-    const std::string set = join(names, "\n"), environment_id = id_of(environment);
+    const std::string environment_id = id_of(environment);
     int64_t id = 0;
     sql_.transaction([&] {
+      const std::vector<FleetSolver> present = solvers();
+      if (present.empty())
+        fail(ErrorCode::invalid_input, "the store knows no solvers yet, run first: attune solvers update");
+      std::vector<std::string> names;
+      for (const FleetSolver& one : present) names.push_back(fmt::format("{}@{} {}", one.id, one.version, one.op));
+      const std::string set = join(names, "\n");
       std::string state;
       id = 0;
       sql_.each<long long, std::string>(
@@ -172,8 +173,8 @@ class SqlFleetStore final : public FleetStore {
   std::vector<FleetSession> sessions() override { return read_sessions("WHERE s.id >= :i", 0); }
 
   void end_session(int64_t id, SessionState state) override {
-    session(id);
     sql_.transaction([&] {
+      session(id);
       sql_.run("UPDATE tuning_session SET state = :t WHERE id = :i AND state <> 'aborted'", name(state), id);
       if (state == SessionState::aborted)
         sql_.run(
@@ -195,23 +196,12 @@ class SqlFleetStore final : public FleetStore {
     });
   }
 
-  void visit_applicability(int64_t session, const std::function<void(const Applicability&)>& visit) override {
-    sql_.each<std::string, std::string, long long, std::string>(
-        "SELECT configuration, solver, applicable, reason FROM applicability WHERE session = :s"
-        " ORDER BY configuration, solver",
-        [&](const std::string& configuration, const std::string& solver, long long applies, const std::string& reason) {
-          visit({.configuration = configuration, .solver = solver, .reason = reason, .applies = applies != 0});
-        },
-        session);
-  }
-
   size_t load_jobs(const JobLoad& load) override {
-    const FleetSession one = session(load.session);
-    if (one.state != name(SessionState::open))
-      fail(ErrorCode::invalid_input, "session {} is {} and takes no jobs, begin another: attune session init -l REASON",
-           one.id, one.state);
     size_t num_new = 0;
-    sql_.transaction([&] { num_new = load_jobs_into(sql_, load); });
+    sql_.transaction([&] {
+      check_open(load.session);
+      num_new = load_jobs_into(sql_, load);
+    });
     return num_new;
   }
 
@@ -247,14 +237,15 @@ class SqlFleetStore final : public FleetStore {
   }
 
   size_t reset_jobs(int64_t session, const std::string& failure) override {
-    this->session(session);
     size_t num_reset = 0;
     sql_.transaction([&] {
+      check_open(session);
       num_reset = 0;
       std::vector<std::string> configurations;
       constexpr const char* kFailed = "session = :s AND state IN ('failed', 'excluded') AND (:c1 = '' OR class = :c2)";
       sql_.each<std::string>(
-          fmt::format("SELECT DISTINCT configuration FROM job WHERE {}", kFailed),
+          fmt::format("SELECT DISTINCT configuration FROM job WHERE {} AND step IN ('perf_compile', 'perf_eval')",
+                      kFailed),
           [&](const std::string& one) { configurations.push_back(one); }, session, failure, failure);
       num_reset = sql_.run(fmt::format("UPDATE job SET state = 'queued', attempts = 0, not_before = 0, class = '',"
                                        " detail = '' WHERE {}",
@@ -308,13 +299,27 @@ class SqlFleetStore final : public FleetStore {
 
   void visit_answers(int64_t session, const std::string& tag,
                      const std::function<void(const FleetAnswer&)>& visit) override {
+    sql_.read_transaction([&] { visit_answers_now(session, tag, visit); });
+  }
+
+ private:
+  void check_open(int64_t id) {
+    const FleetSession one = session(id);
+    if (one.state != name(SessionState::open))
+      fail(ErrorCode::invalid_input, "session {} is {} and takes no jobs, begin another: attune session init -l REASON",
+           one.id, one.state);
+  }
+
+  void visit_answers_now(int64_t session, const std::string& tag,
+                         const std::function<void(const FleetAnswer&)>& visit) {
     this->session(session);
     if (!tag.empty()) check_tag(sql_, tag);
     for (const FleetConfiguration& one : configurations(tag)) {
       FleetAnswer answer{.configuration = one};
       long long job = -1;
       sql_.each<long long, std::string>(
-          "SELECT job, payload FROM decision WHERE session = :s AND configuration = :c",
+          "SELECT d.job, d.payload FROM decision d JOIN job j ON j.id = d.job WHERE d.session = :s"
+          " AND d.configuration = :c AND j.state = 'done'",
           [&](long long id, const std::string& payload) {
             job = id;
             answer.decision = std::get<Decision>(entry_from_json(payload));
@@ -331,7 +336,6 @@ class SqlFleetStore final : public FleetStore {
     }
   }
 
- private:
   std::vector<FleetConfiguration> configurations(const std::string& tag) {
     std::vector<FleetConfiguration> all;
     std::map<std::string, size_t> places;

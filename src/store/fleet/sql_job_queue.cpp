@@ -22,6 +22,7 @@ using fleet_dialect::kNow;
 
 constexpr long long kLeaseMs = static_cast<long long>(kLeaseS) * 1000;
 constexpr long long kRetryDelayMs = 30'000;
+constexpr int kMaxRenewWaitMs = 2000;
 
 /// The steps of a filter, in which contests come first: configurations are then decided early.
 std::vector<FleetStep> claim_order(const std::vector<FleetStep>& steps) {
@@ -40,6 +41,20 @@ std::string list_of(const std::vector<FleetStep>& steps) {
 /// Databases treat NaN and infinities differently.
 double finite_or_0(double value) { return std::isfinite(value) ? value : 0; }
 
+/// A renewal is repeated soon and must not delay measurements.
+class ShortWait {
+ public:
+  explicit ShortWait(SqlConnection& connection)
+      : connection_(connection), before_ms_(connection.limit_wait(kMaxRenewWaitMs)) {}
+  ~ShortWait() { connection_.limit_wait(before_ms_); }
+  ShortWait(const ShortWait&) = delete;
+  ShortWait& operator=(const ShortWait&) = delete;
+
+ private:
+  SqlConnection& connection_;
+  int before_ms_;
+};
+
 class SqlJobQueue final : public JobQueue {
  public:
   SqlJobQueue(const std::filesystem::path& file, int max_wait_ms) : sql_(file, max_wait_ms) {}
@@ -49,8 +64,8 @@ class SqlJobQueue final : public JobQueue {
     std::vector<ClaimedJob> claimed;
     sql_.transaction([&] {
       claimed.clear();
-      if (!is_open(filter.session)) return;
       end_expired_leases(filter.session);
+      if (!has_state(filter.session, "= 'open'")) return;
       for (const FleetStep step : claim_order(filter.steps)) claim_step(filter, step, max_count, claimed);
       std::ranges::sort(claimed, {}, &ClaimedJob::id);  // RETURNING has no order.
       for (ClaimedJob& job : claimed) {
@@ -69,11 +84,12 @@ class SqlJobQueue final : public JobQueue {
   std::vector<int64_t> renew(const std::vector<ClaimedJob>& jobs) override {
     const Lock lock(mutex_);
     std::vector<int64_t> gone;
+    const ShortWait wait(sql_.connection());
     sql_.transaction([&] {
       gone.clear();
       for (const ClaimedJob& job : jobs) {
         const size_t renewed =
-            is_open(job.session)
+            may_finish(job.session)
                 ? sql_.run(fmt::format("UPDATE job SET lease_until = {} + :l WHERE id = :i AND state = 'leased'"
                                        " AND lease_token = :t",
                                        kNow),
@@ -185,12 +201,15 @@ class SqlJobQueue final : public JobQueue {
         kLeaseMs, filter.agent, filter.session, name(step), max_count - claimed.size());
   }
 
-  bool is_open(int64_t session) {
-    return sql_.number("SELECT count(*) FROM tuning_session WHERE id = :s AND state = 'open'", session) == 1;
+  bool has_state(int64_t session, const char* condition) {
+    return sql_.number(fmt::format("SELECT count(*) FROM tuning_session WHERE id = :s AND state {}", condition),
+                       session) == 1;
   }
+  /// A closed session gives out no jobs, but takes the results of held ones.
+  bool may_finish(int64_t session) { return has_state(session, "<> 'aborted'"); }
 
   bool holds(const ClaimedJob& job) {
-    return is_open(job.session) &&
+    return may_finish(job.session) &&
            sql_.number("SELECT count(*) FROM job WHERE id = :i AND state = 'leased' AND lease_token = :t", job.id,
                        job.token) == 1;
   }

@@ -59,6 +59,7 @@ class FakeJobQueue final : public JobQueue {
     return lost;
   }
   bool commit(const ClaimedJob& job, const JobOutcome& outcome) override {
+    if (is_away) fail(ErrorCode::database, "the database is away");
     if (!is_held(job)) return false;
     Job& one = at(job.id);
     one.outcome = outcome;
@@ -95,6 +96,7 @@ class FakeJobQueue final : public JobQueue {
     return counts;
   }
   std::vector<ShortListRow> short_lists(int64_t, const std::string& configuration) override {
+    if (is_away) fail(ErrorCode::database, "the database is away");
     std::vector<ShortListRow> all;
     for (const Job& one : jobs) {
       if (one.job.configuration == configuration && one.state == JobState::done)
