@@ -69,10 +69,10 @@ enum {
   ATTUNE_PADDED_FINE = 1,    ///< A row of a slightly larger m.
   ATTUNE_PADDED_COARSE = 2,  ///< A row of the next power of two.
   ATTUNE_PREDICTED = 3,      ///< A row chosen by a model of the table.
-  ATTUNE_FALLBACK = 4        ///< No row matches: the untuned config.
+  ATTUNE_FALLBACK = 4        ///< No row matches: the default config.
 };
-/// How a row whose kernel is not compiled is served: untuned until the dispatcher's own thread has compiled it, untuned
-/// always, or after the call has waited for the compiler.
+/// How a row whose kernel is not compiled is served: by the default config until the dispatcher's own thread has
+/// compiled it, always by the default config, or after the call has waited for the compiler.
 enum { ATTUNE_COMPILE_BACKGROUND = 0, ATTUNE_COMPILE_NEVER = 1, ATTUNE_COMPILE_BLOCKING = 2 };
 /// Requirements of the results of kernels; each includes those before it. Deterministic: equal bits in every launch and
 /// process. Batch-invariant: besides, a row of the result depends neither on m nor on its place.

@@ -26,7 +26,7 @@
 
 namespace attune {
 
-/// How a row whose kernel is not in the cache is served: always by the untuned config, by the untuned config until
+/// How a row whose kernel is not in the cache is served: always by the default config, by the default config until
 /// the dispatcher's own thread has compiled the kernel, or after the caller has waited for the compiler.
 enum class CompileMode : uint8_t { never, background, blocking };
 
@@ -59,7 +59,7 @@ struct DispatcherOptions {
   bool lookup_only = false;
   /// Largest bound of a prediction that is used; 0: no prediction is used. Default: 1 (100 %).
   double max_regret = kDefaultMaxRegret;
-  /// Requirement that every kernel must keep: only rows that state it serve, and untuned plans that state it. A shape
+  /// Requirement that every kernel must keep: only rows that state it serve, and default plans that state it. A shape
   /// for which there is none is unavailable. A row whose kernel is not in the cache is not served by another one
   /// meanwhile: calls wait for the compiler, and with CompileMode::never the row does not serve. With batch_invariant
   /// the rows of a weight serve every M of it, whatever max_regret is. Default: none.
@@ -119,7 +119,7 @@ class ATTUNE_API Dispatcher {
   Hit choose(const Key& key, const Weights* weights = nullptr) const noexcept;
   Hit choose(const GemmKey& key, const Weights* weights = nullptr) const noexcept;
   /// Like choose(), but makes a missing plan before it returns: the row's if nothing has to be compiled for it (or with
-  /// CompileMode::blocking), else the untuned one. Throws invalid_input for a key that is not a valid problem of its
+  /// CompileMode::blocking), else the default one. Throws invalid_input for a key that is not a valid problem of its
   /// op, unavailable when no solver supports it, or none keeps what is required.
   /// If only a kernel that is not yet compiled can read the weights, the call waits for it (except with
   /// CompileMode::never). Throws invalid_input for weights of another problem or dispatcher, and for a key of packed
@@ -145,8 +145,8 @@ class ATTUNE_API Dispatcher {
   Hit run(const Key& key, const Weights& weights, std::span<void* const> operands, void* stream = nullptr);
   Hit run(const GemmKey& key, const Weights& weights, std::span<void* const> operands, void* stream = nullptr);
   /// Packs weights (of a product N×K, rows contiguous), and what else is packed with them, once for every M, in the
-  /// layout that most rows of the key's shape name in the tables; without such rows, in one that a library reads
-  /// untuned. `plain` is not needed afterwards. Takes about 0.3 s per GB; with a library's own layout, other threads'
+  /// layout that most rows of the key's shape name in the tables; without such rows, in one that a library's
+  /// default config reads. `plain` is not needed afterwards. Takes about 0.3 s per GB; with a library's own layout, other threads'
   /// require(), and a fork(), wait for it. Throws invalid_input for a key that is not a valid problem of its op;
   /// unavailable when no solver on this machine reads packed weights, no copy fits the limit, or there is no memory.
   /// `plain`: the operands with TensorSpec::is_packed, in the device's memory and in their order; of a product the

@@ -29,7 +29,7 @@ struct Hit {
   uint8_t layout = 0;              ///< Index in Weights::layouts() of the layout that `plan` reads.
   bool is_stand_in : 1 = false;    ///< `plan` stands in for the row's, which is being made.
   bool drifted : 1 = false;        ///< Another compiler or driver made the row's kernel.
-  bool kernel_failed : 1 = false;  ///< `plan` is an untuned one because the kernel of the row cannot be compiled.
+  bool kernel_failed : 1 = false;  ///< `plan` is a default one because the kernel of the row cannot be compiled.
 };
 static_assert(sizeof(Hit) == 16);
 

@@ -50,7 +50,7 @@ def step(m):
         return PYTORCH, digest(y)
     lines = attune.explain(problem, None if DEVICE.type == "cpu" else str(DEVICE)).splitlines()
     by = lines[-1].removeprefix("served by").strip()
-    kernel = lines[0].split()[-1] if by == "exact" else by.removeprefix("the untuned config ").split()[0]
+    kernel = lines[0].split()[-1] if by == "exact" else by.removeprefix("the default config ").split()[0]
     if IS_GROUPED:  # Else what serves may change between the two.
         # What explain() says is what has computed it: the kernel gives the same bits when it is called by its name.
         again = torch.empty_like(y)

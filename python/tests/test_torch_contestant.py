@@ -140,7 +140,7 @@ class ARowOfPyTorch(Processes):
         text = textwrap.dedent(text)
         served = "assert 'served by       exact' in explained and 'torch.gemm@' in explained, explained"
         self.run_script(text + served, ATTUNE_TORCH_OPERATORS=OPERATORS)
-        log = self.run_script(text + "assert 'served by       the untuned config' in explained, explained")
+        log = self.run_script(text + "assert 'served by       the default config' in explained, explained")
         self.assertIn("torch.gemm needs PyTorch's operators, which ATTUNE_TORCH_OPERATORS names", "".join(log))
 
     def test_the_operator_computes_in_every_order_on_its_number_of_threads(self):

@@ -15,9 +15,9 @@ extern "C" int attune_candidates(attune_dispatcher* dispatcher, const char* prob
     needed(receiver, "receiver");
     const CandidateRange range{solver == nullptr ? std::string() : solver, first, limit};
     const auto all = used(dispatcher).candidates(needed(problem, "problem"), range);
-    uint64_t most = 0;
-    for (const SolverCandidates& own : all) most = std::max(most, own.num_numbers);
-    if (num_numbers != nullptr) *num_numbers = most;
+    uint64_t max = 0;
+    for (const SolverCandidates& own : all) max = std::max(max, own.num_numbers);
+    if (num_numbers != nullptr) *num_numbers = max;
     for (const SolverCandidates& own : all) {
       for (const NumberedCandidate& one : own.candidates) {
         const attune_candidate given{sizeof given, own.solver.c_str(), one.number, one.short_name.c_str(),

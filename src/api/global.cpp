@@ -17,7 +17,7 @@
 #include "base/text.h"
 #include "base/variable.h"
 #include "compile/cache_limit.h"
-#include "device/stated_threads.h"
+#include "device/environment_threads.h"
 #include "dispatch/table/prediction.h"
 #include "dispatch/table/wanted_requirement.h"
 #include "dispatch/threads/fork_guard.h"
@@ -111,7 +111,7 @@ DispatcherOptions options_of_environment() {
   const MaxRegret regret = max_regret_wanted();
   options.max_regret = regret.share;
   if (!regret.error.empty()) complain(regret.error);
-  if (const auto stated = stated_threads(); !stated.error.empty()) complain(stated.error);
+  if (const auto stated = environment_threads(); !stated.error.empty()) complain(stated.error);
   if (const auto limit = cache_limit(0); !limit.error.empty()) complain(limit.error);
   if (const Variable device{"ATTUNE_DEVICE"}; !device.value.empty()) options.device = device.value;
   if (!is_on({"ATTUNE_TUNE_GEMM", "AITER_TUNE_GEMM"})) return options;

@@ -122,11 +122,11 @@ std::string_view nearest_name(std::string_view word, std::span<const std::string
   const std::string wanted = plain_name(word);
   std::string_view nearest;
   if (wanted.size() > kMaxLetters) return nearest;
-  size_t least = wanted.size() / 3 + 1;
+  size_t min = wanted.size() / 3 + 1;
   for (const std::string& name : names) {
     const size_t changes = num_changes(wanted, plain_name(name));
-    if (changes >= least) continue;
-    least = changes;
+    if (changes >= min) continue;
+    min = changes;
     nearest = name;
   }
   return nearest;

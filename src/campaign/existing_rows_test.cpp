@@ -43,7 +43,7 @@ class RowsOfTables : public testing::Test {
   Candidate usable(const Problem& problem) {
     const auto all = contenders(executor_, problem, {});
     const Contender* fake = find_contender(all, "fake.gemm");
-    return {fake->solver, fake->version, fake->untuned};
+    return {fake->solver, fake->version, fake->default_config};
   }
   void put_row(const std::string& table, const Problem& problem, const Candidate& candidate, double us,
                const std::string& gfx = "fake") const {

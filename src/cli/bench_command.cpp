@@ -188,7 +188,7 @@ void add_bench_flags(CLI::App& command, Action& chosen) {
 
 Command bench_command() {
   return {CommandGroup::inspect, "bench",
-          "Verify and time kernels of one problem, interleaved; without --solver: the untuned config of every solver; "
+          "Verify and time kernels of one problem, interleaved; without --solver: the default config of every solver; "
           "with -i: "
           "of many shapes, as they are served",
           add_bench_flags};

@@ -20,7 +20,7 @@
 #include "report/result_table.h"
 #include "search/prune.h"
 #include "solver/contender.h"
-#include "solver/miss_config.h"
+#include "solver/one_thread_config.h"
 #include "solver/registry.h"
 #include "solver/static/static_contenders.h"
 #include "store/journal.h"
@@ -164,14 +164,15 @@ void print_summary(const CandidateSummary& summary, const Problem& problem, cons
     print_line(stdout, fmt::format("  {:4}  {}  e.g. {}", of_reason.count, reason, of_reason.example));
 }
 
-/// Returns what the run time serves a problem with that has no row: the untuned config, of a small problem on one
+/// Returns what the run time serves a problem with that has no row: the default config, of a small problem on one
 /// thread.
 std::optional<Candidate> served_without_row(const Problem& problem, const DeviceInfo& device,
                                             std::vector<Contender> here, const BanList& bans) {
   std::erase_if(here, [&](const Contender& one) {
-    return bans.find(Candidate{one.solver, one.version, one.untuned}.name(), device.key(), problem.key()) != nullptr;
+    return bans.find(Candidate{one.solver, one.version, one.default_config}.name(), device.key(), problem.key()) !=
+           nullptr;
   });
-  auto served = untuned_candidate(problem, here);
+  auto served = default_candidate(problem, here);
   const Solver* solver = served ? registry().find(served->solver) : nullptr;
   if (solver == nullptr) return served;
   const auto config = one_thread_config(*solver, problem, served->config);
@@ -215,9 +216,9 @@ struct Explanation {
   CandidateSummary summary;
   LookupResult found;
   RowsBeside beside;
-  std::string unknown;               ///< What is not known of the row that serves; empty: nothing.
-  bool is_untuned = false;           ///< No row serves, and nothing is required.
-  std::optional<Candidate> untuned;  ///< What serves then; nothing: no solver does.
+  std::string unknown;                      ///< What is not known of the row that serves; empty: nothing.
+  bool is_default = false;                  ///< No row serves, and nothing is required.
+  std::optional<Candidate> default_config;  ///< What serves then; nothing: no solver does.
 };
 
 Explanation explain(const ExplainOptions& options, DeviceView& view, const TableSet& set, Problem problem) {
@@ -236,8 +237,8 @@ Explanation explain(const ExplainOptions& options, DeviceView& view, const Table
   };
   one.found = TableLookup(set, device).find(one.problem, usable);
   if (!is_statement_known) one.unknown = unknown_statement(set.require);
-  one.is_untuned = !one.found.row && set.require == Requirement::none && view.is_here();
-  if (one.is_untuned) one.untuned = served_without_row(one.problem, device, one.here, *set.bans);
+  one.is_default = !one.found.row && set.require == Requirement::none && view.is_here();
+  if (one.is_default) one.default_config = served_without_row(one.problem, device, one.here, *set.bans);
   if (set.tables.empty()) return one;
   const Table& table = set.tables.front();
   one.beside.passed = passed_rows(table, one.found, device, set.require, usable, *set.bans);
@@ -258,7 +259,7 @@ void print_explanation_json(const Explanation& one, const ExplainOptions& option
                          {"summary", ordered_json::object()}};
   for (const auto& [reason, of_reason] : one.summary.reasons) object["summary"][reason] = of_reason.count;
   if (one.found.candidate) object["candidate"] = one.found.candidate->name();
-  if (one.untuned) object["untuned"] = one.untuned->name();
+  if (one.default_config) object["untuned"] = one.default_config->name();
   if (!one.unknown.empty()) object["unknown"] = one.unknown;
   if (!view.is_here()) object["elsewhere"] = elsewhere_json(options, one.found, one.here);
   if (one.summary.decision)
@@ -277,10 +278,10 @@ void print_explanation(const Explanation& one, const ExplainOptions& options, co
     print_tables(one.found, set, options, one.beside);
   if (!one.unknown.empty()) print_line(stdout, "  " + one.unknown);
   if (!one.found.row && set.require != Requirement::none) {
-    print_line(stdout, fmt::format("  served by an untuned kernel that states {}, if there is one", text(set.require)));
-  } else if (one.is_untuned) {
-    print_line(stdout, one.untuned ? "  served by an untuned config: " + one.untuned->name()
-                                   : "  not served: no available solver supports the problem");
+    print_line(stdout, fmt::format("  served by a default kernel that states {}, if there is one", text(set.require)));
+  } else if (one.is_default) {
+    print_line(stdout, one.default_config ? "  served by a default config: " + one.default_config->name()
+                                          : "  not served: no available solver supports the problem");
   }
   print_summary(one.summary, one.problem, view.flags(), one.found);
 }

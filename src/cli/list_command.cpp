@@ -136,7 +136,7 @@ int list_candidates(const ListOptions& options) {
       const Candidate candidate{contender.solver, contender.version, contender.space.at(index)};
       const std::string number = contender.parts.empty() ? "  #" + std::to_string(index) : "";
       std::printf("  %s%s%s\n", candidate.name().c_str(), number.c_str(),
-                  candidate.config == contender.untuned ? "  (untuned)" : "");
+                  candidate.config == contender.default_config ? "  (default)" : "");
     }
     if (!options.pruned) continue;
     for (const Rule& rule : contender.space.rules()) {

@@ -12,6 +12,8 @@
 #include "base/error.h"
 #include "base/line_output.h"
 #include "base/locations.h"
+#include "base/text.h"
+#include "base/variable.h"
 #include "campaign/online/online_run.h"
 #include "campaign/online/unused_device.h"
 #include "campaign/tune_method.h"
@@ -19,6 +21,7 @@
 #include "cli/flags/arguments.h"
 #include "cli/flags/device_flags.h"
 #include "cli/flags/value_checks.h"
+#include "device/device_kind.h"
 #include "device/devices.h"
 #include "dispatch/online/online_queue.h"
 #include "dispatch/online/online_tuning.h"
@@ -75,6 +78,29 @@ void take_unused(const DeviceInfo& device, const fs::path& state, DeviceChoice& 
   }
 }
 
+/// Bytes of the application's device that tuning leaves to it. One GiB by default: PyTorch's allocator asks the driver
+/// for blocks of 2 MiB to 1 GiB. Throws invalid_input.
+uint64_t memory_reserve() {
+  constexpr uint64_t kReserve = uint64_t{1} << 30;
+  const char* const wanted = variable_or_null("ATTUNE_RESERVE_BYTES");
+  if (wanted == nullptr) return kReserve;
+  const auto number = parse_int(wanted);
+  if (!number || *number < 0)
+    fail(ErrorCode::invalid_input, "ATTUNE_RESERVE_BYTES expects a number of bytes, got '{}'", wanted);
+  return static_cast<uint64_t>(*number);
+}
+
+/// Throws unavailable if a worker on the device would take memory that is kept for the application.
+void check_memory(const DeviceInfo& device, uint64_t reserve) {
+  const DeviceKind& kind = device_kind(device.kind);
+  if (kind.free_bytes == nullptr) return;
+  const uint64_t free = kind.free_bytes(device.id);
+  if (free >= reserve + kind.idle_worker_bytes) return;
+  fail(ErrorCode::unavailable,
+       "{} has {} MiB free, and tuning needs {} MiB beside the {} MiB kept for the application (ATTUNE_RESERVE_BYTES)",
+       device.id, free >> 20, kind.idle_worker_bytes >> 20, reserve >> 20);
+}
+
 int run_online(OnlineCommandOptions options) {
   const pid_t starter = ::getppid();
   if (options.background) leave_starter();
@@ -97,7 +123,17 @@ int run_online(OnlineCommandOptions options) {
   if (options.background)
     calls.is_over = [starter] { return ::getppid() != starter; };  // The starter ended without stopping this process.
   calls.begin = [&] {
-    if (options.unused) take_unused(device, state, options.method.device, used, why_none);
+    if (options.unused) {
+      take_unused(device, state, options.method.device, used, why_none);
+    } else if (device_kind(device.kind).idle_worker_bytes > 0) {  // The device has memory of its own.
+      options.method.device.memory_reserve = memory_reserve();
+      try {
+        check_memory(device, options.method.device.memory_reserve);
+      } catch (const Error& error) {
+        why_none = error.what();
+        throw;
+      }
+    }
     if (options.background) begin_log(queue, used.info);
   };
   OnlineEnd end;

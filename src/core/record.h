@@ -101,7 +101,7 @@ struct Finalist {
   Comparison comparison;  ///< With the baseline.
   Errors errors;          ///< Errors found by its verification.
   std::vector<BinaryIdentity> binaries;
-  /// True if it was proven faster than every library's untuned config on samples that did not choose it: the winner of
+  /// True if it was proven faster than every library's default config on samples that did not choose it: the winner of
   /// a contest that is `faster`, and perhaps the best of other layouts.
   bool confirmed = false;
   std::vector<BinaryMetadata> metadata;  ///< As in its Record.
@@ -128,13 +128,13 @@ struct Incumbent {
   bool operator==(const Incumbent&) const = default;
 };
 
-/// The fastest untuned config of the baseline and all libraries.
-struct BestUntuned {
+/// The fastest default config of the baseline and all libraries.
+struct BestDefault {
   Candidate candidate;
   double us = 0;
   double ratio = 1;       ///< Its time / the winner's time.
   bool screened = false;  ///< Both times are medians of the race, because it was not a finalist.
-  bool operator==(const BestUntuned&) const = default;
+  bool operator==(const BestDefault&) const = default;
 };
 
 /// How the winner compares with the baseline. faster: proven faster; tie: not proven, so the baseline wins; baseline:
@@ -182,7 +182,7 @@ struct Decision {
   std::string strategy;          ///< `all`, `local` …
   std::optional<Incumbent> incumbent;
   std::vector<DroppedBest> dropped_bests;  ///< By solver.
-  std::optional<BestUntuned> best_untuned;
+  std::optional<BestDefault> best_default;
   std::string device_id;  ///< DeviceInfo::id; empty in an entry of an older version.
   /// Binaries of the winner, as verified; empty for a library's candidate.
   const std::vector<BinaryIdentity>& winner_binaries() const;

@@ -62,6 +62,8 @@ struct DeviceKind {
   /// Memory of the device that a worker takes before it measures anything; 0: workers share a processor with the
   /// device. If above 0, and a small part of the device's memory, a second worker stands by.
   uint64_t idle_worker_bytes = 0;
+  /// Memory that a candidate needs besides the operands: its kernels, its workspace and what its library allocates.
+  uint64_t plan_bytes = 0;
   /// Kernels for references (ReferenceKernel::name), for comparison and for the fill of operands. The host does the
   /// work of missing kernels, up to kMaxReferenceFlops.
   std::span<const KindKernel> kernels{};
@@ -76,6 +78,8 @@ struct DeviceKind {
   /// Describes the current users of a device of list() as a clause (`2 processes use it`); empty if idle. Throws
   /// unavailable if that is unknown. Null: usage is unknown, so programs share such devices.
   std::string (*use_of)(std::string_view id) = nullptr;
+  /// Free memory of a device of list(), without opening it. Throws unavailable if that is unknown. Null: not asked.
+  uint64_t (*free_bytes)(std::string_view id) = nullptr;
   /// Whether a command without --devices works on such devices, not on the host.
   bool precedes_host = false;
 };

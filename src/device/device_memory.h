@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -28,6 +29,8 @@ class DeviceMemory {
   /// Allocates uninitialised memory. Throws device, with a remedy, when there is not enough.
   virtual Buffer allocate(uint64_t bytes, uint32_t alignment) = 0;
   virtual void release(Buffer buffer) noexcept = 0;
+  /// Bytes that are free now. Other programs may take them before the next allocate(). Nothing (the default): unknown.
+  virtual std::optional<uint64_t> free_bytes() { return std::nullopt; }
   virtual void upload(void* to, std::span<const std::byte> from) = 0;
   virtual void download(std::span<std::byte> to, const void* from) = 0;
   /// Copies within the device. The areas do not overlap.

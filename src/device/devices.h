@@ -14,8 +14,9 @@ namespace attune {
 
 /// The devices that a user chose.
 struct DeviceChoice {
-  std::string ids;      ///< `cpu:0,cpu:1`; empty: see device_ids().
-  int64_t threads = 0;  ///< Thread limit of a host's device; 0: the process's own.
+  std::string ids;              ///< `cpu:0,cpu:1`; empty: see device_ids().
+  int64_t threads = 0;          ///< Thread limit of a host's device; 0: the process's own.
+  uint64_t memory_reserve = 0;  ///< Bytes of each device's memory that problems leave free.
 };
 
 /// Devices of this machine, by id. Does not keep them open. A kind that cannot list its devices, or lists one of

@@ -10,14 +10,14 @@ Candidate PlanService::candidate(const Problem& problem, std::string_view text) 
   const auto number = CandidateNumber::parse(text);
   if (!number) return Candidate::parse(text);
   const Lock lock(guard_);
-  LimitedDevice& device = present_device();
+  ThreadLimitedDevice& device = present_device();
   const auto exemption = device.maker.exempt();
   return device.numbered.find(problem, *number);
 }
 
 std::vector<SolverCandidates> PlanService::candidates(const Problem& problem, const CandidateRange& range) {
   const Lock lock(guard_);
-  LimitedDevice& device = present_device();
+  ThreadLimitedDevice& device = present_device();
   const auto exemption = device.maker.exempt();
   return device.numbered.list(problem, range);
 }

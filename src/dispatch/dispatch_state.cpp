@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/locations.h"
-#include "dispatch/capture/made_captures.h"
+#include "dispatch/capture/registered_captures.h"
 #include "dispatch/table/key_problem.h"
 #include "dispatch/table/wanted_requirement.h"
 #include "ops/op.h"
@@ -94,9 +94,9 @@ Key Dispatcher::State::short_key(const Key& key) const {
   const auto columns = own.family().key;
   const auto last_required = std::find_if(columns.rbegin(), columns.rend(),
                                           [](const AttributeSpec& one) { return one.default_value.empty(); });
-  const auto least = static_cast<size_t>(columns.rend() - last_required);
+  const auto min = static_cast<size_t>(columns.rend() - last_required);
   fail(ErrorCode::invalid_input, "a key of {} has {}{} values, `attune list ops --json` names them, got {}",
-       own.family().op, least < own.size() ? fmt::format("{} to ", least) : "", own.size(), key.size());
+       own.family().op, min < own.size() ? fmt::format("{} to ", min) : "", own.size(), key.size());
 }
 
 Problem Dispatcher::State::problem(const Key& key) const {

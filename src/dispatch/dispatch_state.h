@@ -86,7 +86,7 @@ struct Dispatcher::State {
                                                              const LayoutSet* layouts, const ProblemKey& hash,
                                                              std::span<const GroupKey> groups, OnMiss on_miss,
                                                              OperandList* operands) noexcept {
-  const LimitedDevice& device = plans.present();
+  const ThreadLimitedDevice& device = plans.present();
   if (capture && on_miss == OnMiss::post) capture->note(key, device.captured_threads);
   Hit hit;
   bool is_answered = false;

@@ -223,7 +223,7 @@ TEST_F(DispatcherTest, ACallerWithKernelsOfItsOwnGetsThePlansOfRowsAlone) {
     EXPECT_EQ(none.plan, nullptr);
     EXPECT_EQ(none.row, 0u);
     EXPECT_EQ(dispatcher().require(key(32, 48)).row, 0u);
-    EXPECT_EQ(dispatcher().require_row(key(32, 48)).plan, nullptr) << "though an untuned plan is there";
+    EXPECT_EQ(dispatcher().require_row(key(32, 48)).plan, nullptr) << "though a default plan is there";
   }
   EXPECT_EQ(dispatcher().require_row(key(0)).plan, nullptr) << "no problem has no row";
   testing::internal::CaptureStderr();

@@ -49,14 +49,14 @@ std::string banned_text(const RowIndex& rows, const TracedStep& step, const Layo
   return text;
 }
 
-/// Returns `exact`, or which untuned config serves and until when.
+/// Returns `exact`, or which default config serves and until when.
 std::string who_serves(const CachedAnswer& served) {
   const Hit& hit = served.hit;
-  const std::string untuned =
-      hit.plan == nullptr ? "nothing" : fmt::format("the untuned config {}", served.plan->untuned);
-  if (!hit.is_stand_in) return hit.row == 0 ? untuned : std::string(name(hit.match));
+  const std::string default_config =
+      hit.plan == nullptr ? "nothing" : fmt::format("the default config {}", served.plan->default_config);
+  if (!hit.is_stand_in) return hit.row == 0 ? default_config : std::string(name(hit.match));
   const std::string kernel = hit.row == 0 ? "its kernel" : fmt::format("the kernel of the {} row", name(hit.match));
-  return fmt::format("{} until {} is compiled", untuned, kernel);
+  return fmt::format("{} until {} is compiled", default_config, kernel);
 }
 
 }  // namespace
@@ -64,7 +64,7 @@ std::string who_serves(const CachedAnswer& served) {
 std::string PlanService::explain(const Key& key) {
   const Lock lock(guard_);
   const KeyCodes& own = codes(key);
-  const LimitedDevice& device = present();
+  const ThreadLimitedDevice& device = present();
   const Snapshot& tables = *device.now.load();
   const RowIndex& rows = rows_of(tables, key);
   const LayoutKeys keys = layout_keys(own, rows, key);

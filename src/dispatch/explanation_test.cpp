@@ -18,11 +18,11 @@ TEST_F(DispatcherTest, ExplainsEachStep) {
                              HasSubstr(kGood), HasSubstr("served by       padded_fine")));
 }
 
-TEST_F(DispatcherTest, ExplainsWhichUntunedConfigServes) {
+TEST_F(DispatcherTest, ExplainsWhichDefaultConfigServes) {
   write("");
   dispatcher().require(key(5));
   EXPECT_THAT(dispatcher().explain(key(5)),
-              HasSubstr("served by       the untuned config fake.gemm@1:split_k=1;tile_m="));
+              HasSubstr("served by       the default config fake.gemm@1:split_k=1;tile_m="));
 }
 
 TEST_F(DispatcherTest, ExplainsWhichPredictionsAreNotAllowed) {

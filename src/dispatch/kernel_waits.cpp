@@ -57,7 +57,7 @@ std::string PlanService::build_command(const std::filesystem::path& table) const
 bool PlanService::count_missing(MissingKernels& missing, const KernelCompilations& compilations) {
   constexpr int kRowsAtOnce = 16;
   if (!wants_missing_) return false;
-  LimitedDevice& device = present_device();
+  ThreadLimitedDevice& device = present_device();
   if (!missing.has_begun()) {
     std::vector<MissingKernels::TableFile> tables;
     for (TableInUse& one : this->tables()) {

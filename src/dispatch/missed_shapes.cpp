@@ -31,12 +31,12 @@ bool MissedShapes::note(const KeyCodes& codes, const RowIndex& rows, const Looku
   const auto problem = problem_of(codes, served.key);
   if (!problem) return was_missed;
   if (hit.row == 0) {
-    log_.say(
-        fmt::format("no row of a table serves {}; its untuned kernel is {}", problem->key(), served.plan->untuned));
+    log_.say(fmt::format("no row of a table serves {}; its default kernel is {}", problem->key(),
+                         served.plan->default_config));
   } else {
     const RowIndex::Row& row = rows.row(hit.row);
     const std::string until =
-        hit.is_stand_in ? fmt::format("; until it is compiled, {} stands in", served.plan->untuned) : "";
+        hit.is_stand_in ? fmt::format("; until it is compiled, {} stands in", served.plan->default_config) : "";
     log_.say(fmt::format("{}: {} of {}: {}{}", problem->key(), name(hit.match), rows.where(row), rows.kernel_name(row),
                          until));
   }
@@ -51,7 +51,7 @@ void MissedShapes::add(const LookupRequest& request) {
   if (units_ == 0) units_ = request.units;
 }
 
-std::vector<Problem> MissedShapes::take(const FamilyCodes& codes, const LimitedDevice& tuned,
+std::vector<Problem> MissedShapes::take(const FamilyCodes& codes, const ThreadLimitedDevice& tuned,
                                         const TableSnapshotStore& store) {
   std::vector<Problem> missed;
   for (const LookupRequest& request : std::exchange(missed_, {})) {

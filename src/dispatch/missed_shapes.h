@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "attune/dispatcher.h"
-#include "dispatch/limited_device.h"
+#include "dispatch/thread_limited_device.h"
 #include "dispatch/threads/dispatch_log.h"
 
 namespace attune {
@@ -30,7 +30,8 @@ class MissedShapes {
   int64_t units() const noexcept { return units_; }
   /// Returns the normalised problems collected since the last call, except those whose results would not be used.
   /// `tuned`: the device with that number of units.
-  std::vector<Problem> take(const FamilyCodes& codes, const LimitedDevice& tuned, const TableSnapshotStore& store);
+  std::vector<Problem> take(const FamilyCodes& codes, const ThreadLimitedDevice& tuned,
+                            const TableSnapshotStore& store);
 
   uint64_t num_shapes() const noexcept { return num_shapes_; }
   uint64_t num_missed() const noexcept { return num_missed_; }

@@ -20,7 +20,7 @@ void PlanService::hold_changes() {
   if (held_)
     fail(ErrorCode::invalid_input, "the changes of this dispatcher are held already, by another CommonChanges");
   const auto exemption = first().maker.exempt();
-  held_ = std::make_unique<HeldChanges>(cache_);
+  held_ = std::make_unique<PendingChanges>(cache_);
   is_held_ = true;
   store_.make_digests(true);
   wanted_.clear();
@@ -57,7 +57,7 @@ std::string PlanService::settings() const {
 }
 
 std::string PlanService::waiting_digest() const {
-  const LimitedDevice& device = present();
+  const ThreadLimitedDevice& device = present();
   return device.waiting ? device.waiting->digest() : device.now.load()->digest();
 }
 
@@ -97,7 +97,7 @@ CommonResult PlanService::apply(std::span<const ServingReport> reports) {
 }
 
 /// Has the tables of a digest serve on a device; no rows if it has not read them.
-bool PlanService::switch_tables(LimitedDevice& device, const std::string& digest) {
+bool PlanService::switch_tables(ThreadLimitedDevice& device, const std::string& digest) {
   if (device.now.load()->digest() == digest) return false;
   for (std::unique_ptr<Snapshot>* one : {&device.reported, &device.waiting}) {
     if (!*one || (*one)->digest() != digest) continue;
@@ -165,7 +165,7 @@ void PlanService::note_answer(const Snapshot& tables, const Resolution& made, co
   const RowIndex& rows = rows_of(tables, request.key);
   const bool is_of_row = made.hit.row != 0 && !made.hit.is_stand_in;
   held_->note_answer({request.units, problem->key(),
-                      is_of_row ? std::string(rows.kernel_name(rows.row(made.hit.row))) : made.plan->untuned});
+                      is_of_row ? std::string(rows.kernel_name(rows.row(made.hit.row))) : made.plan->default_config});
 }
 
 void PlanService::want_held(const LookupRequest& request, const Resolution& made) {
@@ -179,8 +179,8 @@ void PlanService::want_for_others(const WantedKernel& wanted) {
   std::vector<CompileTask> tasks;
   try {
     const auto units = static_cast<size_t>(wanted.units);
-    LimitedDevice* const own = units < devices_.size() ? devices_[units].load() : nullptr;
-    LimitedDevice& device = own != nullptr ? *own : present_device();
+    ThreadLimitedDevice* const own = units < devices_.size() ? devices_[units].load() : nullptr;
+    ThreadLimitedDevice& device = own != nullptr ? *own : present_device();
     const Problem asked = Problem::parse(wanted.problem);
     const Candidate candidate = Candidate::parse(wanted.candidate);
     tasks = device.maker.make(op_of(asked).normalise(asked, device.info), candidate.name(), layout_of(candidate.config))

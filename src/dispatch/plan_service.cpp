@@ -18,7 +18,7 @@ namespace attune {
 namespace {
 
 constexpr uint64_t kMemoryPerWorkspaces = 8;  // A device's memory over what the workspaces of plans may take of it.
-constexpr size_t kMaxShapesKept = 16384;      // Maximum size of LimitedDevice::refusals and of requested_kernels.
+constexpr size_t kMaxShapesKept = 16384;      // Maximum size of ThreadLimitedDevice::refusals and of requested_kernels.
 
 }  // namespace
 
@@ -36,7 +36,7 @@ PlanService::PlanService(const DispatcherOptions& options, const FamilyCodes& co
   const auto opened = open_device(options.device);
   is_host_ = units_are_cores(opened->info());
   if (!is_host_) plans_.bound_device_bytes(static_cast<uint64_t>(opened->info().memory_bytes) / kMemoryPerWorkspaces);
-  devices_ = std::vector<std::atomic<LimitedDevice*>>(static_cast<size_t>(opened->info().num_units) + 1);
+  devices_ = std::vector<std::atomic<ThreadLimitedDevice*>>(static_cast<size_t>(opened->info().num_units) + 1);
   set_threads(options.threads);
   first_ = present_.load();
   prepare_read_guards();
@@ -78,7 +78,7 @@ std::shared_ptr<const Plan> PlanService::keep(const Hit& hit) const {
 
 WeightsPacker::PackingChoice PlanService::choose_packing(const Key& key, const PackOptions& wanted) {
   const Lock lock(guard_);
-  LimitedDevice& device = present_device();
+  ThreadLimitedDevice& device = present_device();
   const auto exemption = device.maker.exempt();
   return packer_.choose(device.maker, codes(key), rows_of(*device.now.load(), key), key, wanted);
 }
@@ -96,14 +96,14 @@ const CachedAnswer* PlanService::find(const LookupRequest& request) const {
   return is_its ? served : nullptr;
 }
 
-Resolution PlanService::make(LimitedDevice& device, const Snapshot& tables, const LookupRequest& request) {
+Resolution PlanService::make(ThreadLimitedDevice& device, const Snapshot& tables, const LookupRequest& request) {
   return device.resolver.resolve(codes(request.key), rows_of(tables, request.key), request, options_.max_regret);
 }
 
 /// Stores and returns the answer to a problem. A plan too large to be kept serves this call only. Requires: make_room()
 /// is called afterwards.
 Resolution PlanService::serve(const LookupRequest& request) {
-  LimitedDevice& device = device_of(request);
+  ThreadLimitedDevice& device = device_of(request);
   const auto exemption = device.maker.exempt();
   Snapshot& tables = *device.now.load();
   Resolution made;
@@ -172,7 +172,7 @@ Resolution PlanService::serve_compiled(const LookupRequest& request, Resolution 
 Hit PlanService::require(LookupRequest request, OperandList& operands, uint64_t capture) {
   request.units = present().units;
   Lock lock(guard_);
-  LimitedDevice& device = device_of(request);
+  ThreadLimitedDevice& device = device_of(request);
   if (const CachedAnswer* served = find(request)) {
     if (capture == 0 ? is_final(served->hit) : is_settled(served->hit)) {
       protect_plan(plans_.holder(), served->plan);
@@ -214,7 +214,7 @@ Hit PlanService::require(LookupRequest request, OperandList& operands, uint64_t 
 }
 
 /// Who names a candidate gets it, whether others agree on its kernel or not.
-Resolution PlanService::resolve_named(LimitedDevice& device, const Problem& problem, const Candidate& candidate) {
+Resolution PlanService::resolve_named(ThreadLimitedDevice& device, const Problem& problem, const Candidate& candidate) {
   if (!held_) return device.resolver.resolve(problem, candidate);
   const AgreedKernels::Waiver waiver(held_->agreed());
   return device.resolver.resolve(problem, candidate);
@@ -222,7 +222,7 @@ Resolution PlanService::resolve_named(LimitedDevice& device, const Problem& prob
 
 const Plan& PlanService::require(const Problem& problem, const Candidate& candidate) {
   Lock lock(guard_);
-  LimitedDevice& device = present_device();
+  ThreadLimitedDevice& device = present_device();
   const auto exemption = device.maker.exempt();
   Resolution made = resolve_named(device, problem, candidate);
   if (!made.missing.empty()) {
@@ -260,7 +260,7 @@ void PlanService::begin_compilations(KernelCompilations& compilations) {
     if (wanted_.empty()) return;
     const LookupRequest request = wanted_.back();
     wanted_.pop_back();
-    LimitedDevice& device = device_of(request);
+    ThreadLimitedDevice& device = device_of(request);
     const auto exemption = device.maker.exempt();
     const Resolution made = make(device, *device.now.load(), request);
     if (!made.hit.is_stand_in || made.missing.empty()) continue;
@@ -270,7 +270,7 @@ void PlanService::begin_compilations(KernelCompilations& compilations) {
 }
 
 void PlanService::answer_compiled(KernelCompilations::Ended one) {
-  LimitedDevice& device = device_of(one.shape);
+  ThreadLimitedDevice& device = device_of(one.shape);
   if (!one.failures.empty()) {
     // Another row may serve now, and its kernel may need compiling too.
     device.requested_kernels.erase(hash_of(one.shape));
@@ -300,12 +300,12 @@ void PlanService::note_missed(const LookupRequest& request) {
 PlanService::Missed PlanService::take_missed() {
   const Lock lock(guard_);
   if (missed_.units() == 0) return {};
-  const LimitedDevice& tuned = *devices_.at(static_cast<size_t>(missed_.units()));
+  const ThreadLimitedDevice& tuned = *devices_.at(static_cast<size_t>(missed_.units()));
   return {missed_.take(codes_, tuned, store_), &tuned.info};
 }
 
 /// Answers all problems again from `fresh`, the rows of a device from now on.
-void PlanService::replace_tables(LimitedDevice& device, std::unique_ptr<Snapshot> fresh) {
+void PlanService::replace_tables(ThreadLimitedDevice& device, std::unique_ptr<Snapshot> fresh) {
   Snapshot* const before = device.now.load();
   device.maker.forget_failures();
   device.refusals.clear();

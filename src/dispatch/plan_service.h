@@ -14,16 +14,16 @@
 #include "attune/dispatcher.h"
 #include "base/mutex.h"
 #include "dispatch/captured_calls.h"
-#include "dispatch/held_changes.h"
 #include "dispatch/inbox.h"
-#include "dispatch/limited_device.h"
 #include "dispatch/missed_shapes.h"
 #include "dispatch/missing_kernels.h"
+#include "dispatch/pending_changes.h"
 #include "dispatch/plans/kernel_compilation.h"
 #include "dispatch/plans/plan_cache.h"
 #include "dispatch/plans/weights_packer.h"
 #include "dispatch/table/key_codes.h"
 #include "dispatch/table_snapshot_store.h"
+#include "dispatch/thread_limited_device.h"
 #include "dispatch/threads/dispatch_log.h"
 #include "dispatch/threads/fork_guard.h"
 #include "dispatch/threads/hazard_pointers.h"
@@ -40,9 +40,9 @@ class PlanService {
   ~PlanService();
 
   /// The device under the present thread limit. No lock.
-  const LimitedDevice& present() const noexcept { return *present_.load(std::memory_order_acquire); }
+  const ThreadLimitedDevice& present() const noexcept { return *present_.load(std::memory_order_acquire); }
   /// The device under the first limit, which owns all packed weights, whatever the limit of their calls. No lock.
-  const LimitedDevice& first() const noexcept { return *first_; }
+  const ThreadLimitedDevice& first() const noexcept { return *first_; }
   /// Memory of the device. No lock.
   Device& owner() const noexcept { return first_->maker.owner(); }
   /// Like Dispatcher::set_threads(). No lock for a limit that was set before. Defined in thread_limit.cpp.
@@ -150,16 +150,17 @@ class PlanService {
   }
   ProblemKey hash_of(const LookupRequest& request) const noexcept { return request.hash(codes(request.key)); }
   /// The device under the limit of a request, which a lookup has read or set_threads() has made.
-  LimitedDevice& device_of(const LookupRequest& request) const {
+  ThreadLimitedDevice& device_of(const LookupRequest& request) const {
     return *devices_.at(static_cast<size_t>(request.units));
   }
-  LimitedDevice& present_device() const noexcept { return *present_.load(); }
-  LimitedDevice& make_device(int64_t units) ATTUNE_REQUIRES(guard_);
-  void report_other_limits(LimitedDevice& device) ATTUNE_REQUIRES(guard_);
+  ThreadLimitedDevice& present_device() const noexcept { return *present_.load(); }
+  ThreadLimitedDevice& make_device(int64_t units) ATTUNE_REQUIRES(guard_);
+  void report_other_limits(ThreadLimitedDevice& device) ATTUNE_REQUIRES(guard_);
   const CachedAnswer* find(const LookupRequest& request) const ATTUNE_REQUIRES(guard_);
-  Resolution make(LimitedDevice& device, const Snapshot& tables, const LookupRequest& request) ATTUNE_REQUIRES(guard_);
+  Resolution make(ThreadLimitedDevice& device, const Snapshot& tables, const LookupRequest& request)
+      ATTUNE_REQUIRES(guard_);
   Resolution serve(const LookupRequest& request) ATTUNE_REQUIRES(guard_);
-  Resolution resolve_named(LimitedDevice& device, const Problem& problem, const Candidate& candidate)
+  Resolution resolve_named(ThreadLimitedDevice& device, const Problem& problem, const Candidate& candidate)
       ATTUNE_REQUIRES(guard_);
   bool waits_for_compiler(const Resolution& made) const noexcept;
   void refuse_failed(const Resolution& made) ATTUNE_REQUIRES(guard_);
@@ -183,8 +184,8 @@ class PlanService {
   /// call. Requires: new plans are already protected for their callers.
   void make_room(Snapshot* coming = nullptr) ATTUNE_REQUIRES(guard_);
   bool may_wait() const noexcept;
-  void serve_again(LimitedDevice& device, Snapshot& fresh) ATTUNE_REQUIRES(guard_);
-  void replace_tables(LimitedDevice& device, std::unique_ptr<Snapshot> fresh) ATTUNE_REQUIRES(guard_);
+  void serve_again(ThreadLimitedDevice& device, Snapshot& fresh) ATTUNE_REQUIRES(guard_);
+  void replace_tables(ThreadLimitedDevice& device, std::unique_ptr<Snapshot> fresh) ATTUNE_REQUIRES(guard_);
   bool compile_held() ATTUNE_EXCLUDES(guard_);
   void note_compiled(const std::vector<CompileTask>& tasks, const std::map<std::string, std::string>& failures)
       ATTUNE_REQUIRES(guard_);
@@ -192,7 +193,7 @@ class PlanService {
       ATTUNE_REQUIRES(guard_);
   void want_held(const LookupRequest& request, const Resolution& made) ATTUNE_REQUIRES(guard_);
   void want_for_others(const WantedKernel& wanted) ATTUNE_REQUIRES(guard_);
-  bool switch_tables(LimitedDevice& device, const std::string& digest) ATTUNE_REQUIRES(guard_);
+  bool switch_tables(ThreadLimitedDevice& device, const std::string& digest) ATTUNE_REQUIRES(guard_);
   void serve_stand_ins() ATTUNE_REQUIRES(guard_);
   std::string settings() const;
   std::string waiting_digest() const ATTUNE_REQUIRES(guard_);
@@ -207,20 +208,21 @@ class PlanService {
   ForkGuard guard_{log_};
   TableSnapshotStore store_ ATTUNE_GUARDED_BY(guard_);
   // Before plans_, because plans must be destroyed before the libraries that made them.
-  std::vector<std::unique_ptr<LimitedDevice>> owned_devices_ ATTUNE_GUARDED_BY(guard_);
+  std::vector<std::unique_ptr<ThreadLimitedDevice>> owned_devices_ ATTUNE_GUARDED_BY(guard_);
   bool is_host_ = false;
-  std::vector<std::atomic<LimitedDevice*>> devices_;  ///< By units; null: no call had this limit yet.
-  std::atomic<LimitedDevice*> present_{nullptr};
-  LimitedDevice* first_ = nullptr;  ///< Set by the constructor: readers may not touch owned_devices_, which grows.
-  PlanCache plans_;                 ///< Changed under guard_; readers use time() and holder().
+  std::vector<std::atomic<ThreadLimitedDevice*>> devices_;  ///< By units; null: no call had this limit yet.
+  std::atomic<ThreadLimitedDevice*> present_{nullptr};
+  ThreadLimitedDevice* first_ =
+      nullptr;       ///< Set by the constructor: readers may not touch owned_devices_, which grows.
+  PlanCache plans_;  ///< Changed under guard_; readers use time() and holder().
   WeightsPacker packer_ ATTUNE_GUARDED_BY(guard_);
   MissedShapes missed_ ATTUNE_GUARDED_BY(guard_);
   std::vector<LookupRequest> wanted_ ATTUNE_GUARDED_BY(guard_);  ///< Shapes whose kernel waits to be compiled.
   bool was_kernel_missing_ ATTUNE_GUARDED_BY(guard_) = false;
   bool is_limit_said_ ATTUNE_GUARDED_BY(guard_) = false, is_device_limit_said_ ATTUNE_GUARDED_BY(guard_) = false;
   void say_limits() ATTUNE_REQUIRES(guard_);
-  std::unique_ptr<HeldChanges> held_ ATTUNE_GUARDED_BY(guard_);  ///< Null: changes are not held.
-  std::atomic<bool> is_held_{false};                             ///< Whether held_ is set, for readers.
+  std::unique_ptr<PendingChanges> held_ ATTUNE_GUARDED_BY(guard_);  ///< Null: changes are not held.
+  std::atomic<bool> is_held_{false};                                ///< Whether held_ is set, for readers.
   std::atomic<uint64_t> num_reloads_{0};
   CapturedCalls captured_;
   std::atomic<bool> has_thread_{true};

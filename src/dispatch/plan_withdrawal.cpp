@@ -90,7 +90,7 @@ void PlanService::make_room(Snapshot* coming) {
 
 /// Carries answers over to the new tables, most recently used first, as long as their plans fit into the bound beside
 /// the old ones. The rest is answered at the next call.
-void PlanService::serve_again(LimitedDevice& device, Snapshot& fresh) {
+void PlanService::serve_again(ThreadLimitedDevice& device, Snapshot& fresh) {
   std::vector<std::pair<uint64_t, CachedAnswer>> by_use;
   for (const CachedAnswer& one : device.now.load()->served.all())
     by_use.emplace_back(one.plan == nullptr ? 0 : one.plan->last_use.load(std::memory_order_relaxed), one);

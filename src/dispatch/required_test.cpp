@@ -58,7 +58,7 @@ TEST_F(RequiredTest, ARowThatStatesSomethingServesOthersOnlyIfNoOtherDoes) {
   EXPECT_THAT(served_by(6), HasSubstr(kDeterministic));
 }
 
-TEST_F(RequiredTest, WithoutARowAnUntunedPlanThatStatesItServes) {
+TEST_F(RequiredTest, WithoutARowADefaultPlanThatStatesItServes) {
   write_stating(row_stating(5, kFree, 1, ""));
   require(Requirement::deterministic);
   const Hit hit = dispatcher().require(key(5));

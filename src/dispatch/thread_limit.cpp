@@ -24,10 +24,10 @@ std::string notice_without_rows(const Snapshot& tables, int64_t units) {
 
 }  // namespace
 
-LimitedDevice& PlanService::make_device(int64_t units) {
-  auto& made = owned_devices_.emplace_back(
-      std::make_unique<LimitedDevice>(open_device(options_.device, units), cache_.folder,
-                                      options_.compile_mode != CompileMode::never, plans_, log_, options_.require));
+ThreadLimitedDevice& PlanService::make_device(int64_t units) {
+  auto& made = owned_devices_.emplace_back(std::make_unique<ThreadLimitedDevice>(
+      open_device(options_.device, units), cache_.folder, options_.compile_mode != CompileMode::never, plans_, log_,
+      options_.require));
   if (!is_host_ && options_.threads > 0) made->maker.limit_threads(options_.threads);
   if (options_.workspaces.allocate) made->maker.set_workspaces(options_.workspaces);
   auto rows = store_.read(made->info, nullptr);
@@ -48,7 +48,7 @@ LimitedDevice& PlanService::make_device(int64_t units) {
 
 /// Reports once that rows are for other limits. It waits for a call under this one, because an application may set its
 /// own before the first.
-void PlanService::report_other_limits(LimitedDevice& device) {
+void PlanService::report_other_limits(ThreadLimitedDevice& device) {
   if (device.is_unreported.exchange(false)) log_.say(device.other_limits);
 }
 
@@ -57,13 +57,13 @@ int64_t PlanService::set_threads(int64_t threads) {
   const auto all = static_cast<int64_t>(devices_.size()) - 1;
   // Only a host's units are threads.
   const int64_t units = threads == 0 || threads > all || !is_host_ ? all : threads;
-  std::atomic<LimitedDevice*>& device = devices_[static_cast<size_t>(units)];
+  std::atomic<ThreadLimitedDevice*>& device = devices_[static_cast<size_t>(units)];
   if (device.load(std::memory_order_acquire) == nullptr) {
     const Lock lock(guard_);
     if (device.load(std::memory_order_relaxed) == nullptr) device.store(&make_device(units), std::memory_order_release);
   }
   // Applications repeat the same number, so that the pointer is only read.
-  LimitedDevice* const wanted = device.load(std::memory_order_acquire);
+  ThreadLimitedDevice* const wanted = device.load(std::memory_order_acquire);
   if (first_ != nullptr && wanted->is_unreported.load(std::memory_order_relaxed)) {
     const Lock lock(guard_);
     report_other_limits(*wanted);

@@ -82,7 +82,7 @@ TEST_F(ThreadLimitTest, AChangeCostsAKnownShapeNoPlan) {
   EXPECT_EQ(dispatcher().counts().plans, num_plans);
 }
 
-TEST_F(ThreadLimitTest, AnUntunedConfigRunsOnNoMoreThreads) {
+TEST_F(ThreadLimitTest, ADefaultConfigRunsOnNoMoreThreads) {
   write("");
   const std::vector<float> ones(16 * 16, 1.0F);
   std::vector<float> sums(16 * 16);

@@ -135,7 +135,7 @@ TEST_F(WeightsTest, ExplainsTheRowsOfEveryLayout) {
               HasSubstr("predicted      m=60 host.k16.v1: "));
 }
 
-TEST_F(WeightsTest, WithoutRowsTheyAreAsALibraryTakesThemUntuned) {
+TEST_F(WeightsTest, WithoutRowsTheyAreAsALibraryTakesThem) {
   write("");
   const Weights weights = pack();
   EXPECT_THAT(weights.layouts(), ElementsAre("plain"));

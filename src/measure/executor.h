@@ -91,6 +91,8 @@ struct OpenAnswer {
   std::string refused;
   /// True if there is too little memory while another problem is open. Retry after closing it.
   bool busy = false;
+  /// True if it was refused because the device has too little free memory now. Another run may decide the problem.
+  bool lacks_memory = false;
   std::vector<Contender> contenders;
   /// True if it was refused because workers died without an announced candidate, which proves nothing about the
   /// problem. Set in the caller's process, never in a message.
@@ -108,6 +110,8 @@ struct AdmitAnswer {
   double bandwidth_gbs = 0;  ///< Measured for the working set of the timed launches; 0: unknown.
   /// True if it wrote to memory that was not its own; an executor with a worker process then replaces the worker.
   bool corrupted = false;
+  /// True if the problem's own operands found no memory, which says nothing about the candidate.
+  bool lacks_memory = false;
   /// Requirement that its plan states and that it was found to keep, as far as the protocol requires it.
   Requirement states = Requirement::none;
   /// Hash of its output for the timed operands, if the plan states a requirement of the protocol; else empty. Executors

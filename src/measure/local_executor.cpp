@@ -2,8 +2,12 @@
 #include "measure/local_executor.h"
 #include "ops/packed_weights.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <limits>
 #include <set>
 
 #include "base/error.h"
@@ -19,7 +23,7 @@ namespace {
 
 // Usable share of the device's memory: libraries pack weights and keep their own scratch memory.
 constexpr double kMemoryShare = 0.9;
-constexpr double kGigabyte = 1e9;
+constexpr double kGigabyte = 1e9, kMebibyte = 1 << 20;
 constexpr const char* kChanged = "the operands that all candidates are verified and timed with were changed";
 
 }  // namespace
@@ -110,7 +114,8 @@ OpenAnswer LocalExecutor::answer(const request::Open& open) {
   try {
     const Op& op = op_of(open.problem);
     const Problem normal = op.normalise(open.problem, device_.info());
-    const double bytes = bench_bytes(op, normal, open.protocol, device_.info());
+    const double bytes = bench_bytes(op, normal, open.protocol, device_.info()) +
+                         static_cast<double>(device_kind(device_.info().kind).plan_bytes);
     if (!has_memory_for(bytes, answer)) return answer;
     answer.refused = ReferenceCache::refusal(device_, op, normal);
     if (!answer.refused.empty()) return answer;
@@ -118,6 +123,7 @@ OpenAnswer LocalExecutor::answer(const request::Open& open) {
                              open.protocol,
                              solvers_.contenders(normal, open.candidates ? &*open.candidates : nullptr),
                              bytes,
+                             room(),
                              {},
                              nullptr,
                              {},
@@ -148,8 +154,33 @@ bool LocalExecutor::has_memory_for(double bytes, OpenAnswer& answer) const {
     return false;
   }
   for (const auto& [id, open_problem] : open_) there -= open_problem.bytes;
-  answer.busy = open_.size() >= device_kind(device_.info().kind).max_open_problems || bytes > there;
-  return !answer.busy;
+  const double here = room();
+  const bool is_short = bytes > here;
+  answer.busy = open_.size() >= device_kind(device_.info().kind).max_open_problems || bytes > there ||
+                (is_short && !open_.empty());
+  if (is_short && open_.empty()) {
+    answer.lacks_memory = true;
+    answer.refused = lack_of_memory(bytes, here);
+  }
+  return !answer.busy && !is_short;
+}
+
+/// Returns why a problem is left to another run.
+std::string LocalExecutor::lack_of_memory(double bytes, double here) const {
+  return fmt::format(
+      "it needs {:.0f} MiB of {}, {:.0f} MiB are free{}", std::ceil(bytes / kMebibyte), device_.info().id,
+      std::floor(std::max(here, 0.0) / kMebibyte),
+      memory_reserve_ > 0 ? fmt::format(" beside the {} MiB kept for others", memory_reserve_ >> 20) : "");
+}
+
+/// Returns the bytes that one more problem can have now. Problems that are open allocate their memory later: what they
+/// need is gone.
+double LocalExecutor::room() const {
+  const auto free = device_.memory().free_bytes();
+  if (!free) return std::numeric_limits<double>::infinity();
+  double room = memory_share_ * (static_cast<double>(*free) - static_cast<double>(memory_reserve_));
+  for (const auto& [id, open_problem] : open_) room = std::min(room, open_problem.room - open_problem.bytes);
+  return room;
 }
 
 /// Finds the packing of each layout that a contender names, and adds the memory for all of them.
@@ -247,6 +278,7 @@ AdmitAnswer LocalExecutor::answer(const request::Admit& admit) {
   announce(0, {});
   if (!make_bench(open_problem, admission.verify || admission.twice)) {
     answer.verified = open_problem.broken;
+    answer.lacks_memory = answer.verified.status == Status::out_of_memory;
     return answer;
   }
   answer.rotation_bytes = open_problem.bench->rotation().bytes();
@@ -287,6 +319,10 @@ Outcome LocalExecutor::try_out(OpenProblem& open_problem, const Admission& admis
   if (!is_stated && admission.must_meet)
     return {.status = Status::unsupported,
             .detail = fmt::format("its plan does not state that it is {}", text(required))};
+  const auto workspace = static_cast<double>(answer.workspace_bytes);
+  if (open_problem.bytes + workspace > kMemoryShare * static_cast<double>(device_.info().memory_bytes))
+    return {.status = Status::unsupported,
+            .detail = fmt::format("its workspace of {:.1f} GB does not fit in the device", workspace / kGigabyte)};
   verified = evaluate_step(Step::memory, [&]() -> Finding {
     bench.reserve(entrant.plan->traits(), check);
     const std::string layout = layout_of(admission.candidate.config);

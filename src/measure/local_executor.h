@@ -39,6 +39,8 @@ class LocalExecutor final : public Executor {
   /// Sets the share of the device's memory that problems may take if other executors use the device, too; above 0, at
   /// most 1.
   void set_memory_share(double share) { memory_share_ = share; }
+  /// Sets how many bytes of the device's memory problems leave free; 0 before.
+  void set_memory_reserve(uint64_t bytes) { memory_reserve_ = bytes; }
 
   const DeviceInfo& device() const override { return device_.info(); }
   void begin(Request request) override;
@@ -66,7 +68,8 @@ class LocalExecutor final : public Executor {
     Problem problem;
     Protocol protocol;
     std::vector<Contender> contenders;
-    double bytes = 0;  ///< Bytes that the bench needs, packed weights included.
+    double bytes = 0;  ///< Bytes that it needs: its bench, packed weights and DeviceKind::plan_bytes.
+    double room = 0;   ///< Bytes that it could have when it was opened.
     /// Packings of the layouts that contenders name, by layout name; without `plain`.
     std::map<std::string, WeightPacking> packings;
     /// Made by the first admission, so that a problem that is only queried costs little.
@@ -80,6 +83,8 @@ class LocalExecutor final : public Executor {
   SampleAnswer answer(const request::Sample& sample);
   RecycleAnswer answer(const request::Recycle& recycle);
   void restore(ProblemId id, const OpenProblem& open_problem);
+  double room() const;
+  std::string lack_of_memory(double bytes, double here) const;
   bool has_memory_for(double bytes, OpenAnswer& answer) const;
   bool make_bench(OpenProblem& open_problem, bool references);
   void find_packings(OpenProblem& open_problem);
@@ -110,6 +115,7 @@ class LocalExecutor final : public Executor {
   std::map<Slot, Outcome> lost_;  ///< Slots that were not restored, until a schedule names them.
   std::optional<Request> request_;
   double memory_share_ = 1;
+  uint64_t memory_reserve_ = 0;
   bool is_aborted_ = false;             ///< Whether the request was aborted before take().
   bool checks_each_turn_ = false;       ///< Whether a candidate of a schedule changed operands before.
   const Candidate* running_ = nullptr;  ///< The candidate that runs or is freed; null: none.

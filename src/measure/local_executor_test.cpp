@@ -24,7 +24,7 @@ TEST_F(LocalExecutorTest, AnswersWithAContenderForEverySolver) {
   EXPECT_EQ(answer.contenders[0].version, "1+7") << "with the library's";
   EXPECT_TRUE(answer.contenders[0].support.yes);
   EXPECT_EQ(answer.contenders[0].space.size(), 17u);
-  EXPECT_EQ(answer.contenders[0].untuned.key(), "fault=none;us=5");
+  EXPECT_EQ(answer.contenders[0].default_config.key(), "fault=none;us=5");
   EXPECT_EQ(answer.contenders[1].support, Support::no("the planted library is absent"));
   EXPECT_EQ(answer.contenders[2].support, Support::no("libgone.so: cannot open shared object file"));
 }
@@ -56,6 +56,34 @@ TEST_F(LocalExecutorTest, RefusesWhatDoesNotFitWithoutAllocatingIt) {
   EXPECT_THAT(answer.refused, HasSubstr("of 1.1 GB usable"));
   EXPECT_TRUE(answer.contenders.empty());
   EXPECT_EQ(device_->memory().allocated_bytes(), 0u);
+}
+
+TEST_F(LocalExecutorTest, LeavesAProblemToAnotherRunIfTooLittleMemoryIsFree) {
+  start();
+  executor_->set_memory_reserve(*device_->memory().free_bytes() - 1024);
+  const OpenAnswer answer = open(1);
+  EXPECT_TRUE(answer.lacks_memory);
+  EXPECT_THAT(
+      answer.refused,
+      testing::MatchesRegex("it needs [0-9]+ MiB of fake:0, 0 MiB are free beside the [0-9]+ MiB kept for others"));
+  EXPECT_TRUE(answer.contenders.empty());
+  executor_->set_memory_reserve(0);
+  EXPECT_EQ(open(1).refused, "");
+}
+
+TEST_F(LocalExecutorTest, CountsTheMemoryThatAnOpenProblemWillTake) {
+  start();
+  const Problem problem = Problem::parse("gemm_a16w16 m=20 n=40 k=64 dtype=fp32");
+  const Op& op = op_of(problem);
+  const auto bytes = static_cast<uint64_t>(
+      bench_bytes(op, op.normalise(problem, device_->info()), Protocol{.seed = 5}, device_->info()));
+  executor_->set_memory_reserve(*device_->memory().free_bytes() - bytes * 3 / 2);
+  EXPECT_EQ(open(1).refused, "");
+  const OpenAnswer second = open(2);
+  EXPECT_TRUE(second.busy) << "it fits when the first is closed";
+  EXPECT_FALSE(second.lacks_memory);
+  executor_->close(1);
+  EXPECT_FALSE(open(2).busy);
 }
 
 TEST_F(LocalExecutorTest, RefusesAReferenceThatTheHostWouldComputeForHours) {

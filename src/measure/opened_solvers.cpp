@@ -53,10 +53,10 @@ void require_compilers(const std::vector<CompileTask>& tasks) {
 /// The space of a contender whose version and default config are known. `candidates`: see request::Open; null: not set.
 SearchSpace space_of(Backend& backend, const Problem& problem, const Contender& contender,
                      const std::vector<Candidate>* candidates) {
-  if (candidates == nullptr || !backend.offers(problem, contender.untuned)) return backend.space(problem);
-  std::vector<Config> offered = {contender.untuned};
+  if (candidates == nullptr || !backend.offers(problem, contender.default_config)) return backend.space(problem);
+  std::vector<Config> offered = {contender.default_config};
   for (const Config& one : contender.recommended) {
-    if (one != contender.untuned) offered.push_back(one);
+    if (one != contender.default_config) offered.push_back(one);
   }
   for (const Candidate& one : *candidates) {
     const bool is_own = one.solver == contender.solver && one.version == contender.version;
@@ -101,8 +101,8 @@ Contender OpenedSolvers::contender(const SolverEntry& entry, const Problem& prob
     contender.versions = opened.backend->versions();
     contender.version = candidate_version(*entry.solver, contender.versions);
     contender.versions.insert(opened.builds.begin(), opened.builds.end());
-    contender.untuned = opened.backend->untuned(problem);
-    require_compilers(entry.solver->compile_tasks(problem, contender.untuned, device_.info()));
+    contender.default_config = opened.backend->default_config(problem);
+    require_compilers(entry.solver->compile_tasks(problem, contender.default_config, device_.info()));
     contender.recommended = opened.backend->recommended(problem);
     contender.space = space_of(*opened.backend, problem, contender, candidates);
     contender.invariant = opened.backend->invariant_space(problem);

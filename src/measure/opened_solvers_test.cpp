@@ -40,7 +40,7 @@ class TenConfigs final : public Solver {
       if (!answers_offers_) return std::nullopt;
       return config.integer("n") < 10;
     }
-    Config untuned(const Problem&) override { return Config::parse("n=3"); }
+    Config default_config(const Problem&) override { return Config::parse("n=3"); }
     std::unique_ptr<Plan> prepare(const Problem& problem, const Config&, const PrepareContext&) override {
       return std::make_unique<PlantedGemm>(GemmShape::of(problem), Fault::none, [] {});
     }
@@ -76,7 +76,7 @@ TEST_P(OpenedSolversTest, ASpaceIsListedOnceWhereTheLibraryAnswersForAConfig) {
   const Contender again = solvers_.contenders(problem_, &none_).at(0);
   EXPECT_EQ(num_lists_, GetParam() ? 1 : 2);
   EXPECT_EQ(again.space.size(), GetParam() ? 1u : 10u);
-  EXPECT_EQ(again.untuned, Config::parse("n=3"));
+  EXPECT_EQ(again.default_config, Config::parse("n=3"));
 }
 
 TEST_P(OpenedSolversTest, ASpaceHoldsTheCandidatesThatAreNamedAndOffered) {

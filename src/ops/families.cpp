@@ -154,10 +154,10 @@ const FamilySpec& family_of_foreign_file(std::string_view op, std::string_view o
   return family;
 }
 
-bool gives_default(const FamilySpec& family, const Candidate& untuned) noexcept {
+bool gives_default(const FamilySpec& family, const Candidate& default_config) noexcept {
   const auto& libraries = family.baselines;
-  return is_of_library(untuned) || untuned.solver == family.stock ||
-         std::find(libraries.begin(), libraries.end(), untuned.solver) != libraries.end();
+  return is_of_library(default_config) || default_config.solver == family.stock ||
+         std::find(libraries.begin(), libraries.end(), default_config.solver) != libraries.end();
 }
 
 const FamilySpec& default_family() { return families().front(); }

@@ -95,7 +95,7 @@ struct FamilySpec {
   std::vector<std::string_view> text_order = {};
   std::vector<std::string_view> results;  ///< Result columns in order, after the key.
   std::vector<PartColumns> parts = {};    ///< Those of the results that are of one kernel of several; `us` is of all.
-  /// Solver ids of libraries: the first that is available and supports the problem is the baseline, and its untuned
+  /// Solver ids of libraries: the first that is available and supports the problem is the baseline, and its default
   /// config the default that gains are given over.
   std::vector<std::string_view> baselines;
   /// Attune's own solver that computes where no library does. It then serves calls without a row and anchors a
@@ -122,9 +122,9 @@ struct FamilySpec {
   std::span<const std::string_view> samples = {};
 };
 
-/// Whether a solver's untuned config is a default, over which a gain may be claimed: a library's or the stock's is.
+/// Whether a solver's default config is a default, over which a gain may be claimed: a library's or the stock's is.
 /// Attune's own kernels are not: to be faster than them says nothing.
-bool gives_default(const FamilySpec& family, const Candidate& untuned) noexcept;
+bool gives_default(const FamilySpec& family, const Candidate& default_config) noexcept;
 
 /// All known families of files, tunable or not: those of the ops of this build, those whose tables are only read, and
 /// those of registered ops, in the order of their numbers. Fixed at the first call.

@@ -20,7 +20,7 @@ namespace attune {
 namespace {
 
 constexpr ProblemId kChangeId = 0;
-constexpr Slot kBefore = 1, kAfter = 2, kUntuned = 3;
+constexpr Slot kBefore = 1, kAfter = 2, kDefaultConfig = 3;
 
 /// One attempt at one shape: its problem is open as long as this lives.
 class Attempt {
@@ -40,8 +40,9 @@ class Attempt {
     Protocol protocol = options_.protocol;
     protocol.timing = device_kind(executor_.device().kind).timing;
     std::vector<Candidate> candidates = {shape_.before.served, shape_.after.served};
-    const Candidate& untuned = shape_.after.untuned;
-    if (!untuned.solver.empty() && untuned != candidates[0] && untuned != candidates[1]) candidates.push_back(untuned);
+    const Candidate& baseline = shape_.after.baseline;
+    if (!baseline.solver.empty() && baseline != candidates[0] && baseline != candidates[1])
+      candidates.push_back(baseline);
     const auto opened = open(executor_, {kChangeId, shape_.problem, std::move(protocol), candidates}, options_.tick);
     if (!opened.refused.empty()) return fail_with(opened.refused);
     const auto stop = [&](size_t) { return is_stopped(); };
@@ -72,13 +73,13 @@ class Attempt {
     const auto note = [&](Slot slot, std::vector<double>& us) {
       if (has(slot) && !samples.samples(slot).empty()) us.push_back(samples.median_us(slot));
     };
-    const Candidate& untuned = shape_.after.untuned;
+    const Candidate& baseline = shape_.after.baseline;
     note(kBefore, shape_.before_us);
     note(kAfter, shape_.after_us);
-    note(untuned == shape_.before.served  ? kBefore
-         : untuned == shape_.after.served ? kAfter
-                                          : kUntuned,
-         shape_.untuned_us);
+    note(baseline == shape_.before.served  ? kBefore
+         : baseline == shape_.after.served ? kAfter
+                                           : kDefaultConfig,
+         shape_.default_us);
     return true;
   }
 
@@ -124,8 +125,8 @@ class Attempt {
   /// False if the old or the new kernel failed. A default that fails is dropped.
   bool note_failed(const SampleAnswer& answer) {
     for (const auto& [slot, outcome] : answer.failed) {
-      if (slot != kUntuned) return fail_with(fmt::format("{}: {}", name(outcome.status), outcome.detail));
-      std::erase_if(turns_, [](const Turn& turn) { return turn.slot == kUntuned; });
+      if (slot != kDefaultConfig) return fail_with(fmt::format("{}: {}", name(outcome.status), outcome.detail));
+      std::erase_if(turns_, [](const Turn& turn) { return turn.slot == kDefaultConfig; });
     }
     return true;
   }
@@ -155,7 +156,7 @@ class Attempt {
       if (outcome.ok())
         turns_.push_back({slot, 0, admitted.batch, turn_limit(admitted.batch, limits_), admitted.timing});
     }
-    if (outcome.ok() || slot == kUntuned) return true;
+    if (outcome.ok() || slot == kDefaultConfig) return true;
     return fail_with(fmt::format("{}, {}: {}", candidate.name(), name(outcome.status), outcome.detail));
   }
 
@@ -210,7 +211,7 @@ bool take_openings(ShapeChange& shape, Executor& executor, const BeforeAfterOpti
 }
 
 /// Whether Attune's own stand-in served, over which a gain is no evidence.
-bool had_nothing(const ServedKernel& before) { return before.row.empty() && before.untuned.solver.empty(); }
+bool had_nothing(const ServedKernel& before) { return before.row.empty() && before.baseline.solver.empty(); }
 
 void measure_attempt(ShapeChange& shape, Executor& executor, const BeforeAfterOptions& options) {
   if (take_openings(shape, executor, options) && options.measured) options.measured(shape);

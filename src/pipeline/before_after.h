@@ -16,7 +16,7 @@ struct ShapeChange {
   Problem problem;
   ServedKernel before, after;
   ChangeSamples samples;
-  std::vector<double> before_us, after_us, untuned_us;  ///< Median of each opening.
+  std::vector<double> before_us, after_us, default_us;  ///< Median of each opening.
   std::string reason;  ///< Why nothing was measured: a failure, or that the kernel is the same.
 
   bool is_measured() const noexcept { return !samples.attempts.empty(); }

@@ -13,7 +13,7 @@ ShapeChange shape(std::string_view before, std::string_view after) {
   ShapeChange change{.problem = Problem::parse("gemm_a16w16 m=1 n=64 k=64")};
   change.before.served = Candidate::parse(before);
   change.after.served = Candidate::parse(after);
-  change.before.untuned = change.after.untuned = Candidate::parse("fake.gemm@1:a=0");
+  change.before.baseline = change.after.baseline = Candidate::parse("fake.gemm@1:a=0");
   return change;
 }
 
@@ -45,7 +45,7 @@ TEST(BeforeAfter, AShapeThatWasNotMeasuredFailed) {
 
 TEST(BeforeAfter, WhatNeitherARowNorALibraryServedBeforeHasNoDefault) {
   ShapeChange fresh = shape("portable.gemm@1:block=4x4", "fake.gemm@1:a=2");
-  fresh.before.untuned = fresh.after.untuned = {};
+  fresh.before.baseline = fresh.after.baseline = {};
   EXPECT_EQ(judge({fresh}, {})[0].verdict, Change::no_default);
   fresh.before.row = "t.csv:2";
   EXPECT_EQ(judge({fresh}, {})[0].verdict, Change::failed) << "a row's kernel is compared, and was not measured";
@@ -105,7 +105,7 @@ class WrongAfterwards final : public Executor {
 
 ShapeChange measured_by(WrongAfterwards& executor) {
   std::vector<ShapeChange> shapes = {shape("fake.gemm@1:a=1", "fake.gemm@1:a=2")};
-  shapes.front().after.untuned = shapes.front().before.untuned = Candidate::parse("fake.gemm@1:a=3");
+  shapes.front().after.baseline = shapes.front().before.baseline = Candidate::parse("fake.gemm@1:a=3");
   measure_changes(shapes, executor, {});
   return shapes.front();
 }
@@ -131,11 +131,11 @@ TEST(BeforeAfter, AKernelThatIsWrongAfterItWasTimedFails) {
   EXPECT_EQ(static_cast<size_t>(none.num_rechecks), num_openings(change)) << "once an opening";
 }
 
-TEST(BeforeAfter, AnUntunedConfigThatIsWrongAfterItWasTimedIsLeftOutAndTheOpeningRepeated) {
+TEST(BeforeAfter, ADefaultConfigThatIsWrongAfterItWasTimedIsLeftOutAndTheOpeningRepeated) {
   WrongAfterwards executor(3);
   const ShapeChange change = measured_by(executor);
   EXPECT_EQ(change.samples.why_failed, "");
-  EXPECT_TRUE(change.untuned_us.empty());
+  EXPECT_TRUE(change.default_us.empty());
   EXPECT_EQ(static_cast<size_t>(executor.num_rechecks), num_openings(change) + change.samples.attempts.size());
 }
 

@@ -42,11 +42,11 @@ std::optional<RowRates> rates_of_microsecond(const FamilySpec& family, const Tab
   return RowRates{work.flops / 1e6, work.bytes / 1e3};
 }
 
-/// Half a unit of the last decimal that is written, of at least `least` decimals: trailing zeros may be missing.
-double rounding_of(std::string_view cell, int least) {
+/// Half a unit of the last decimal that is written, of at least `min` decimals: trailing zeros may be missing.
+double rounding_of(std::string_view cell, int min) {
   const size_t point = cell.find('.');
   const auto decimals = point == std::string_view::npos ? 0 : static_cast<int>(cell.size() - point - 1);
-  return 0.5 * std::pow(10.0, -std::max(decimals, least));
+  return 0.5 * std::pow(10.0, -std::max(decimals, min));
 }
 
 constexpr int kTimeDecimals = 4, kRateDecimals = 2;

@@ -22,7 +22,7 @@ ServedKernel served_kernel(const TableLookup& tables, const Problem& problem, Ex
   ServedKernel kernel;
   const auto baseline = baseline_candidate(problem, found);
   if (!baseline) fail(ErrorCode::unavailable, "no available solver supports the problem: '{}'", problem.key());
-  if (gives_default(op_of(problem).family(), *baseline)) kernel.untuned = *baseline;
+  if (gives_default(op_of(problem).family(), *baseline)) kernel.baseline = *baseline;
   const LookupResult lookup = tables.find(
       problem, [&](const Candidate& candidate) { return why_unusable(candidate, problem, found, executor.device()); });
   kernel.served = lookup.candidate.value_or(*baseline);

@@ -13,8 +13,8 @@ namespace attune {
 
 /// The kernels of one problem on the executor's device: the one with which tables serve it, and the one without them.
 struct ServedKernel {
-  Candidate served;   ///< What runs without tables if no row serves.
-  Candidate untuned;  ///< The default (gives_default()); empty: no library serves the problem.
+  Candidate served;    ///< What runs without tables if no row serves.
+  Candidate baseline;  ///< The default (gives_default()); empty: no library serves the problem.
   Match match = Match::fallback;
   std::string row;                  ///< Place of the row that serves: `t.csv:17`; empty: none does.
   std::optional<double> stated_us;  ///< Time that this row states for its own shape.

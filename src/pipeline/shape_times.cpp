@@ -66,15 +66,15 @@ DeviceShapes read_device_shapes(const std::string& file, const ShapeOptions& opt
 
 ShapeTimes time_shape(const Shape& shape, const TableLookup& tables, Executor& executor,
                       const InterleavedOptions& options) {
-  ShapeTimes times{.shape = shape, .kernel = {}, .untuned = {}, .served = {}, .reason = {}};
+  ShapeTimes times{.shape = shape, .kernel = {}, .baseline = {}, .served = {}, .reason = {}};
   try {
     times.kernel = served_kernel(tables, shape.problem, executor, options.tick);
-    const bool has_default = !times.kernel.untuned.solver.empty();
+    const bool has_default = !times.kernel.baseline.solver.empty();
     std::vector<Candidate> both;
-    if (has_default) both.push_back(times.kernel.untuned);
-    if (times.kernel.served != times.kernel.untuned) both.push_back(times.kernel.served);
+    if (has_default) both.push_back(times.kernel.baseline);
+    if (times.kernel.served != times.kernel.baseline) both.push_back(times.kernel.served);
     auto timed = time_interleaved(executor, shape.problem, both, options);
-    if (has_default) times.untuned = timed.front();
+    if (has_default) times.baseline = timed.front();
     times.served = std::move(timed.back());
     if (!has_default) times.served->comparison = without_ratio(times.served->comparison);
     if (!times.ok())

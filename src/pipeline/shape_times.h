@@ -26,7 +26,7 @@ struct ShapeTimes {
   ServedKernel kernel;
   /// The default, and the kernel that serves with its ratio to it, which may be the same one. Empty: there is no
   /// default, or see `reason`.
-  std::optional<TimedCandidate> untuned, served;
+  std::optional<TimedCandidate> baseline, served;
   std::string reason;  ///< Why it was not timed.
   bool ok() const { return served && served->outcome.ok(); }
 };

@@ -51,7 +51,7 @@ std::string decision_json(const Decision& decision, const std::string& device_fl
   }
   add_comparison(object, decision.over_default());
   if (!decision.reason.empty()) object["reason"] = decision.reason;
-  if (const auto& best = decision.best_untuned)
+  if (const auto& best = decision.best_default)
     object["best_untuned"] = {{"candidate", best->candidate.name()},
                               {"us", best->us},
                               {"speedup", best->ratio},

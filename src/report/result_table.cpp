@@ -14,8 +14,8 @@
 namespace attune {
 namespace {
 
-constexpr const char* kUntuned = ", an untuned config";
-constexpr const char* kBestUntuned = "the best untuned config";
+constexpr const char* kDefaultConfig = ", a default config";
+constexpr const char* kBestDefault = "the best default";
 constexpr const char* kNoDefault = "no default";
 constexpr const char* kWithoutPause = ", confirmed without the pause";
 constexpr std::string_view kLayout = "{} {:>10} {:<46} {:>10} {:>8} {:>17} {:>9}  {}";
@@ -95,8 +95,9 @@ std::string verdict_text(const Decision& decision) {
   if (decision.verdict == Verdict::required && ratio > 0 && ratio < 1)
     text += fmt::format(", {:.1f} % slower than the default", 100 * (1 / ratio - 1));
   if (decision.verdict == Verdict::tie) text += fmt::format(" of {}", decision.tied.size());
-  if (const auto& best = decision.best_untuned; best && best->candidate != decision.baseline)
-    text += best->candidate == decision.winner ? kUntuned : fmt::format(", {:.3f}× {}", best->ratio, kBestUntuned);
+  if (const auto& best = decision.best_default; best && best->candidate != decision.baseline)
+    text +=
+        best->candidate == decision.winner ? kDefaultConfig : fmt::format(", {:.3f}× {}", best->ratio, kBestDefault);
   if (!decision.reason.empty()) text += " (" + decision.reason + ")";
   if (decision.noisy) text += ", noisy";
   if (decision.incomplete) text += ", incomplete";
@@ -149,9 +150,9 @@ std::vector<std::string> result_legend(std::span<const Decision> decisions) {
       {name(Verdict::required),
        "required: the default does not keep what --require asks, so the fastest kernel that keeps it wins, even if it "
        "is slower"},
-      {kUntuned, "an untuned config: what another library runs with when nobody tunes it is the winner"},
-      {kBestUntuned,
-       "n× the best untuned config: the speed-up over the fastest of all libraries' untuned configs, of "
+      {kDefaultConfig, "a default config: what another library runs with when nobody tunes it is the winner"},
+      {kBestDefault,
+       "n× the best default: the speed-up over the fastest of all libraries' default configs, of "
        "which the default is one"},
       {"noisy", fmt::format("noisy: other programs disturbed the samples, so a winner had to be at least {:g} % faster",
                             100 * ConfirmOptions().noisy_gain)},
@@ -174,7 +175,7 @@ std::vector<std::string> result_legend(std::span<const Decision> decisions) {
 
 Summary summarise(std::span<const Decision> decisions) {
   Summary summary;
-  double sum = 0, variance = 0, sum_over_untuned = 0;
+  double sum = 0, variance = 0, sum_over_best_default = 0;
   for (const Decision& decision : decisions) {
     if (is_unfinished_tie(decision)) {
       ++summary.num_unfinished;
@@ -191,15 +192,15 @@ Summary summarise(std::span<const Decision> decisions) {
     if (ratio <= 0 || interval.low <= 0) continue;
     ++summary.num_compared;
     sum += std::log(ratio);
-    if (decision.best_untuned && decision.best_untuned->ratio > 0)
-      sum_over_untuned += std::log(decision.best_untuned->ratio);
+    if (decision.best_default && decision.best_default->ratio > 0)
+      sum_over_best_default += std::log(decision.best_default->ratio);
     const double sigma = (std::log(interval.high) - std::log(interval.low)) / (2 * 1.96);
     variance += sigma * sigma;
   }
   if (summary.num_compared == 0) return summary;
   const double count = static_cast<double>(summary.num_compared), half = 1.96 * std::sqrt(variance) / count;
   summary.mean = std::exp(sum / count);
-  summary.mean_over_untuned = std::exp(sum_over_untuned / count);
+  summary.mean_over_best_default = std::exp(sum_over_best_default / count);
   summary.low = std::exp(sum / count - half);
   summary.high = std::exp(sum / count + half);
   return summary;
@@ -211,9 +212,8 @@ std::string summary_text(const Summary& summary) {
     const size_t num_default = summary.num_tied + summary.num_default_fastest;
     text = counted(summary.num_decided, "shape") + " decided: ";
     if (summary.num_compared > 0)
-      text += fmt::format(
-          "geometric mean {:.3f}× over the default [{:.3f}, {:.3f}], {:.3f}× over the best untuned config; ",
-          summary.mean, summary.low, summary.high, summary.mean_over_untuned);
+      text += fmt::format("geometric mean {:.3f}× over the default [{:.3f}, {:.3f}], {:.3f}× over the best default; ",
+                          summary.mean, summary.low, summary.high, summary.mean_over_best_default);
     text +=
         fmt::format("{} faster, {} {} the default ({} tied with it, {} where it is the fastest)", summary.num_faster,
                     num_default, num_default == 1 ? "keeps" : "keep", summary.num_tied, summary.num_default_fastest);

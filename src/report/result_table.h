@@ -18,7 +18,7 @@ std::string short_candidate(const Candidate& candidate);
 
 /// A verdict's words for people: `faster`, `default is fastest`, `no default`.
 std::string short_verdict(Verdict verdict);
-/// Returns the verdict for people, with its remarks: `faster, 1.100× the best untuned config, noisy`. The baseline is
+/// Returns the verdict for people, with its remarks: `faster, 1.100× the best default, noisy`. The baseline is
 /// called the default.
 std::string verdict_text(const Decision& decision);
 
@@ -43,7 +43,7 @@ struct Summary {
   size_t num_without_default = 0;  ///< Shapes that no library serves; the means exclude them.
   size_t num_compared = 0;         ///< Shapes whose speed-up is known; the means are over these.
   double mean = 1, low = 1, high = 1;
-  double mean_over_untuned = 1;  ///< Over the fastest untuned config of each shape, by the medians; no interval.
+  double mean_over_best_default = 1;  ///< Over the fastest default config of each shape, by the medians; no interval.
 };
 Summary summarise(std::span<const Decision> decisions);
 /// Returns the summary in one sentence: `2 shapes decided: geometric mean 1.200× over the default …; 1 faster, 1 keeps

@@ -104,12 +104,12 @@ TEST(ResultTable, TheLegendExplainsTheWordsThatOccur) {
   Decision made = decision(1.25, 0.02, Verdict::faster);
   EXPECT_THAT(result_legend(std::vector{made}), ElementsAre(StartsWith("default: ")));
   made.pause_cut = true;
-  made.best_untuned = BestUntuned{Candidate::parse("blis.gemm@1:threads=2"), 88, 1.1};
+  made.best_default = BestDefault{Candidate::parse("blis.gemm@1:threads=2"), 88, 1.1};
   Decision fastest = decision(1, 0.02, Verdict::baseline);
   EXPECT_THAT(verdict_text(fastest), StartsWith("default is fastest"));
   EXPECT_THAT(result_legend(std::vector{made, fastest}),
               ElementsAre(StartsWith("default: "), StartsWith("default is fastest: "),
-                          StartsWith("n× the best untuned config: "), StartsWith("confirmed without the pause: ")));
+                          StartsWith("n× the best default: "), StartsWith("confirmed without the pause: ")));
 }
 
 TEST(ResultTable, TheLegendExplainsWhatWasRequiredAndTheGainOfNoisySamples) {
@@ -181,16 +181,17 @@ TEST(ResultTable, TheHeadingNamesTheSizesOfTheOp) {
   EXPECT_THAT(result_header(), testing::StartsWith("shape    "));
 }
 
-TEST(ResultTable, ALineSaysHowTheBestUntunedConfigFared) {
+TEST(ResultTable, ALineSaysHowTheBestDefaultConfigFared) {
   Decision made = decision(1.25, 0.02, Verdict::faster);
   made.baseline = Candidate::parse("onednn.gemm@1:impl=gemm");
-  made.best_untuned = BestUntuned{made.baseline, 100, 1.25};
+  made.best_default = BestDefault{made.baseline, 100, 1.25};
   EXPECT_THAT(result_line(made), Not(HasSubstr("untuned"))) << "it is the default";
-  made.best_untuned = BestUntuned{Candidate::parse("blis.gemm@1:threads=2"), 88, 1.1};
-  EXPECT_THAT(result_line(made), HasSubstr("faster, 1.100× the best untuned config"));
-  made.winner = made.best_untuned->candidate;
-  EXPECT_THAT(result_line(made), HasSubstr("faster, an untuned config"));
-  EXPECT_NEAR(summarise(std::vector{made, decision(1, 0.02, Verdict::tie)}).mean_over_untuned, std::sqrt(1.1), 1e-9);
+  made.best_default = BestDefault{Candidate::parse("blis.gemm@1:threads=2"), 88, 1.1};
+  EXPECT_THAT(result_line(made), HasSubstr("faster, 1.100× the best default"));
+  made.winner = made.best_default->candidate;
+  EXPECT_THAT(result_line(made), HasSubstr("faster, a default config"));
+  EXPECT_NEAR(summarise(std::vector{made, decision(1, 0.02, Verdict::tie)}).mean_over_best_default, std::sqrt(1.1),
+              1e-9);
 }
 
 TEST(ResultTable, ALineSaysWhatIsLessThanCertain) {

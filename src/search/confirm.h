@@ -7,7 +7,7 @@
 #include "core/group_estimate.h"
 #include "core/record.h"
 #include "search/contest_options.h"
-#include "search/field.h"
+#include "search/contestants.h"
 
 namespace attune {
 
@@ -27,7 +27,7 @@ class Openings {
  public:
   /// `pairs`: clean pairs that the first of the watched slots must have with each other one in an opening (clean
   /// samples if it is alone). An opening ends after twice as many rounds in any case.
-  Openings(Field& field, std::vector<Slot> mix, std::vector<Slot> watched, uint32_t pairs);
+  Openings(Contestants& contestants, std::vector<Slot> mix, std::vector<Slot> watched, uint32_t pairs);
 
   /// The next step to `count` complete openings.
   OpeningStep next(uint32_t count);
@@ -45,7 +45,7 @@ class Openings {
  private:
   uint32_t missing_rounds() const;
 
-  Field& field_;
+  Contestants& contestants_;
   std::vector<Slot> mix_, watched_;
   uint32_t pairs_;
   std::vector<Rounds> complete_;
@@ -56,21 +56,21 @@ class Openings {
 /// A slot, the slots that it must beat, and the gain to be proven over each.
 struct Claim {
   Slot winner = 0;
-  std::vector<Slot> opponents;
+  std::vector<Slot> to_beat;
   double min_gain = 0;                ///< As a fraction.
   Verdict verdict = Verdict::faster;  ///< Verdict of the contest if the claim is proven.
 };
 
 /// Tests claims on samples that did not choose them: later in time, in several openings. A claim is proven
-/// if its gain over each opponent exceeds the required one in a one-sided test that counts openings which differ by
+/// if its gain over each slot to beat exceeds the required one in a one-sided test that counts openings which differ by
 /// their number, and openings which agree by their samples. It is given up as soon as one of its gains is estimated
 /// below the required one, or after the last opening; then the next claim is tested on the same samples.
 class Confirm {
  public:
   /// `claims`: in the order of preference, all their slots in `mix`. `max_pairs`: cap on clean pairs, 0: none.
-  /// `min_pairs`: clean pairs with each opponent without which nothing is proven.
-  Confirm(ConfirmOptions options, uint32_t max_pairs, uint32_t min_pairs, Field& field, std::vector<Claim> claims,
-          std::vector<Slot> mix);
+  /// `min_pairs`: clean pairs with each slot to beat, without which nothing is proven.
+  Confirm(ConfirmOptions options, uint32_t max_pairs, uint32_t min_pairs, Contestants& contestants,
+          std::vector<Claim> claims, std::vector<Slot> mix);
 
   /// The next step; done when decided.
   OpeningStep next();
@@ -82,7 +82,7 @@ class Confirm {
   /// Tests another claim on the same samples. Requires: they did not choose its slots, and all are in the mix.
   bool is_proven(const Claim& claim) const { return test(claim) == Result::proven; }
   const Openings& openings() const noexcept { return openings_; }
-  /// The fewest clean pairs of a claim's winner with one of its opponents, if those are too few to prove it.
+  /// The fewest clean pairs of a claim's winner with one of the slots to beat, if those are too few to prove it.
   std::optional<uint32_t> too_few_pairs(const Claim& claim) const;
 
  private:
@@ -91,7 +91,7 @@ class Confirm {
   void judge();
 
   ConfirmOptions options_;
-  Field& field_;
+  Contestants& contestants_;
   std::vector<Claim> claims_;
   Openings openings_;
   uint32_t num_wanted_, max_openings_, min_pairs_;

@@ -6,12 +6,12 @@
 #include <utility>
 
 #include "base/error.h"
-#include "search/choice.h"
 #include "search/confirm.h"
+#include "search/contestants.h"
 #include "search/exhaustive.h"
-#include "search/field.h"
 #include "search/finals.h"
 #include "search/race.h"
+#include "search/winner_choice.h"
 
 namespace attune {
 namespace {
@@ -24,19 +24,20 @@ std::string too_few(uint32_t pairs, uint32_t needed) {
 
 /// Composes the phases: each returns the rounds it wants until it is decided, then the next one starts.
 struct Contest::State {
-  explicit State(ContestOptions given) : options(std::move(given)), field(options.seed), race(options.race, field) {}
+  explicit State(ContestOptions given)
+      : options(std::move(given)), contestants(options.seed), race(options.race, contestants) {}
 
-  std::optional<Want> advance();
-  std::optional<Want> advance_race();
-  std::optional<Want> advance_finals();
-  std::optional<Want> advance_confirm();
-  std::optional<Want> advance_publish();
-  std::optional<Want> advance_exhaustive();
-  Want want_samples(std::vector<Turn> turns);
+  std::optional<ContestRequest> advance();
+  std::optional<ContestRequest> advance_race();
+  std::optional<ContestRequest> advance_finals();
+  std::optional<ContestRequest> advance_confirm();
+  std::optional<ContestRequest> advance_publish();
+  std::optional<ContestRequest> advance_exhaustive();
+  ContestRequest want_samples(std::vector<Turn> turns);
   void start_finals();
-  std::optional<Want> want_of(OpeningStep step);
-  /// The untuned finalists, which a winner must beat; the baseline alone if it is one of them itself.
-  std::vector<Slot> opponents_of(Slot chosen) const;
+  std::optional<ContestRequest> want_of(OpeningStep step);
+  /// The finalists that are default configs, which a winner must beat; the baseline alone if it is one of them itself.
+  std::vector<Slot> defaults_to_beat(Slot chosen) const;
   std::vector<Slot> rotation_of(const std::vector<Claim>& claims) const;
   std::vector<Slot> best_of_other_layouts(Slot chosen) const;
   std::vector<Claim> claims_of(Slot chosen, Slot baseline) const;
@@ -51,11 +52,11 @@ struct Contest::State {
   void mark_confirmed();
   void finish();
   bool is_measurement_noisy(Slot slot, Rounds rounds) const {
-    return field.samples().num_clean(slot, rounds) < SampleTable::kMinClean;
+    return contestants.samples().num_clean(slot, rounds) < SampleTable::kMinClean;
   }
 
   ContestOptions options;
-  Field field;
+  Contestants contestants;
   Race race;
   std::optional<Exhaustive> exhaustive;
   std::optional<Finals> finals;
@@ -74,12 +75,12 @@ struct Contest::State {
   ContestResult result;
 };
 
-Want Contest::State::want_samples(std::vector<Turn> turns) {
+ContestRequest Contest::State::want_samples(std::vector<Turn> turns) {
   wanted = std::move(turns);
   return WantSamples{wanted};
 }
 
-std::optional<Want> Contest::State::advance() {
+std::optional<ContestRequest> Contest::State::advance() {
   if (exhaustive) return advance_exhaustive();
   switch (phase) {
     case Phase::race:
@@ -96,7 +97,7 @@ std::optional<Want> Contest::State::advance() {
   return ContestEnd{};
 }
 
-std::optional<Want> Contest::State::advance_race() {
+std::optional<ContestRequest> Contest::State::advance_race() {
   if (!closed && (!asked || !race.has_more())) {
     asked = true;
     may_join = options.race.batch;
@@ -110,8 +111,8 @@ std::optional<Want> Contest::State::advance_race() {
   for (const Slot slot : race.alive()) {
     if (!contains(finalists, slot)) dropped.push_back(slot);
   }
-  for (const Slot slot : field.slots()) {
-    const bool sure = field.entrant(slot).shortlisted || field.is_protected(slot);
+  for (const Slot slot : contestants.slots()) {
+    const bool sure = contestants.entrant(slot).shortlisted || contestants.is_protected(slot);
     if (sure && !contains(finalists, slot)) finalists.push_back(slot);
   }
   start_finals();
@@ -124,33 +125,34 @@ void Contest::State::start_finals() {
   confirm.reset();
   publish.reset();
   waited = false;
-  if (field.possible_winners(finalists).empty()) {
+  if (contestants.possible_winners(finalists).empty()) {
     phase = Phase::finished;
     return;
   }
   phase = Phase::finals;
   ++pairing;
-  finals.emplace(options.finals, options.max_pairs, field, finalists);
+  finals.emplace(options.finals, options.max_pairs, contestants, finalists);
 }
 
-std::vector<Slot> Contest::State::opponents_of(Slot chosen) const {
-  const auto baseline = field.baseline();
+std::vector<Slot> Contest::State::defaults_to_beat(Slot chosen) const {
+  const auto baseline = contestants.baseline();
   if (!baseline) return {};
-  if (field.is_untuned(chosen)) return chosen == *baseline ? std::vector<Slot>() : std::vector<Slot>{*baseline};
-  std::vector<Slot> untuned;
+  if (contestants.is_default(chosen)) return chosen == *baseline ? std::vector<Slot>() : std::vector<Slot>{*baseline};
+  std::vector<Slot> defaults;
   for (const Slot slot : finalists) {
-    if (field.is_untuned(slot)) untuned.push_back(slot);
+    if (contestants.is_default(slot)) defaults.push_back(slot);
   }
-  return untuned;
+  return defaults;
 }
 
 std::vector<Slot> Contest::State::best_of_other_layouts(Slot chosen) const {
-  auto bests = field.best_of_layouts(field.possible_winners(finalists), finals_rounds);
-  std::erase_if(bests, [&](Slot slot) { return field.entrant(slot).layout == field.entrant(chosen).layout; });
+  auto bests = contestants.best_of_layouts(contestants.possible_winners(finalists), finals_rounds);
+  std::erase_if(bests,
+                [&](Slot slot) { return contestants.entrant(slot).layout == contestants.entrant(chosen).layout; });
   return bests;
 }
 
-/// The finalists that are measured after the finals: those of the claims, all untuned ones, the best of each layout,
+/// The finalists that are measured after the finals: those of the claims, all default configs, the best of each layout,
 /// and the fastest others up to the size of a rotation.
 std::vector<Slot> Contest::State::rotation_of(const std::vector<Claim>& claims) const {
   std::vector<Slot> rotation;
@@ -159,20 +161,20 @@ std::vector<Slot> Contest::State::rotation_of(const std::vector<Claim>& claims) 
   };
   for (const Claim& claim : claims) add(claim.winner);
   for (const Slot slot : finalists) {
-    if (field.is_untuned(slot)) add(slot);
+    if (contestants.is_default(slot)) add(slot);
   }
   for (const Slot slot : best_of_other_layouts(claims.front().winner)) add(slot);
-  for (const Slot slot : field.ranked(finalists, finals_rounds)) {
+  for (const Slot slot : contestants.ranked(finalists, finals_rounds)) {
     if (rotation.size() < options.confirm.mix) add(slot);
   }
   return rotation;
 }
 
-std::optional<Want> Contest::State::advance_finals() {
+std::optional<ContestRequest> Contest::State::advance_finals() {
   if (auto turns = finals->next(); !turns.empty()) return want_samples(std::move(turns));
   finals_rounds = finals->rounds();
-  const Slot chosen = choose(field, finals->tied(), finals_rounds);
-  const auto baseline = field.baseline();
+  const Slot chosen = choose(contestants, finals->tied(), finals_rounds);
+  const auto baseline = contestants.baseline();
   result.tied.assign(finals->tied().begin(), finals->tied().end());
   result.winner = chosen;
   result.baseline = baseline.value_or(chosen);
@@ -183,45 +185,46 @@ std::optional<Want> Contest::State::advance_finals() {
   }
   result.decided = baseline.has_value();
   phase = Phase::publish;
-  publish.emplace(field, rotation_of({{.winner = chosen}}), std::vector<Slot>{chosen}, options.confirm.publish_pairs);
+  publish.emplace(contestants, rotation_of({{.winner = chosen}}), std::vector<Slot>{chosen},
+                  options.confirm.publish_pairs);
   return std::nullopt;
 }
 
-/// Returns the claims to prove, the preferred one first. Opponents that may not win decide whether the chosen one is
-/// called faster, not whether it gets the row.
+/// Returns the claims to prove, the preferred one first. Default configs that may not win decide whether the chosen one
+/// is called faster, not whether it gets the row.
 std::vector<Claim> Contest::State::claims_of(Slot chosen, Slot baseline) const {
-  const auto opponents = opponents_of(chosen), rivals = field.possible_winners(opponents);
-  std::vector<Claim> claims = {{chosen, opponents, gain_to_prove, Verdict::faster}};
-  if (!rivals.empty() && rivals.size() < opponents.size() && contains(rivals, baseline))
+  const auto to_beat = defaults_to_beat(chosen), rivals = contestants.possible_winners(to_beat);
+  std::vector<Claim> claims = {{chosen, to_beat, gain_to_prove, Verdict::faster}};
+  if (!rivals.empty() && rivals.size() < to_beat.size() && contains(rivals, baseline))
     claims.push_back({chosen, rivals, gain_to_prove, Verdict::required});
-  // The fastest untuned config keeps the row against a candidate that beats it by too little, if it beats the baseline.
+  // The fastest default config keeps the row against a candidate that beats it by too little, if it beats the baseline.
   if (!rivals.empty() && contains(rivals, baseline)) {
-    const Slot other = field.best(rivals, finals_rounds);
+    const Slot other = contestants.best(rivals, finals_rounds);
     if (other != baseline) claims.push_back({other, {baseline}, gain_to_prove, Verdict::faster});
   }
   return claims;
 }
 
 void Contest::State::start_confirm(Slot chosen, Slot baseline) {
-  const auto opponents = opponents_of(chosen);
+  const auto to_beat = defaults_to_beat(chosen);
   const auto is_noisy = [&](Slot slot) { return is_measurement_noisy(slot, finals_rounds); };
   result.noisy =
-      result.noisy || is_noisy(chosen) || is_noisy(baseline) || is_noisy(field.best(opponents, finals_rounds));
+      result.noisy || is_noisy(chosen) || is_noisy(baseline) || is_noisy(contestants.best(to_beat, finals_rounds));
   gain_to_prove = options.min_gain;
-  if (result.noisy && !field.entrant(chosen).incumbent)
+  if (result.noisy && !contestants.entrant(chosen).incumbent)
     gain_to_prove = std::max(gain_to_prove, options.confirm.noisy_gain);
   const auto claims = claims_of(chosen, baseline);
   phase = Phase::confirm;
-  confirm.emplace(options.confirm, options.max_pairs, min_pairs(), field, claims, rotation_of(claims));
+  confirm.emplace(options.confirm, options.max_pairs, min_pairs(), contestants, claims, rotation_of(claims));
 }
 
-std::optional<Want> Contest::State::want_of(OpeningStep step) {
+std::optional<ContestRequest> Contest::State::want_of(OpeningStep step) {
   if (step.needs_fresh_worker) return WantFreshWorker{};
   if (!step.turns.empty()) return want_samples(std::move(step.turns));
   return std::nullopt;
 }
 
-std::optional<Want> Contest::State::advance_confirm() {
+std::optional<ContestRequest> Contest::State::advance_confirm() {
   if (!waited && options.confirm.delay_s > 0) return WantDelay{options.confirm.delay_s};
   if (auto want = want_of(confirm->next())) return want;
   if (const Claim* proven = confirm->accepted()) {
@@ -243,7 +246,7 @@ void Contest::State::settle_unproven() {
   if (confirm && result.reason.empty()) {
     if (const auto pairs = confirm->too_few_pairs(confirm->first_claim())) result.reason = too_few(*pairs, min_pairs());
   }
-  if (!field.entrant(result.baseline).may_win) {
+  if (!contestants.entrant(result.baseline).may_win) {
     result.verdict = Verdict::required;
     return;
   }
@@ -252,15 +255,16 @@ void Contest::State::settle_unproven() {
 }
 
 /// The finals are one opening, in which the winner may have been lucky: of those in the rotation that are proven faster
-/// than every untuned config, too, the fastest of all openings takes its place, an incumbent's only if it is not tied.
+/// than every default config, too, the fastest of all openings takes its place, an incumbent's only if it is not tied.
 void Contest::State::prefer_fastest() {
   if (result.verdict != Verdict::faster) return;
   const Openings& openings = confirm->openings();
-  for (const Slot slot : field.possible_winners(openings.mix())) {
-    const bool is_faster = field.entrant(result.winner).incumbent ? is_slower(openings, result.winner, slot)
-                                                                  : openings.log_ratio(result.winner, slot).center > 0;
+  for (const Slot slot : contestants.possible_winners(openings.mix())) {
+    const bool is_faster = contestants.entrant(result.winner).incumbent
+                               ? is_slower(openings, result.winner, slot)
+                               : openings.log_ratio(result.winner, slot).center > 0;
     if (slot == result.winner || !is_faster) continue;
-    if (confirm->is_proven({slot, opponents_of(slot), gain_to_prove, Verdict::faster})) result.winner = slot;
+    if (confirm->is_proven({slot, defaults_to_beat(slot), gain_to_prove, Verdict::faster})) result.winner = slot;
   }
 }
 
@@ -272,28 +276,28 @@ bool Contest::State::is_slower(const Openings& openings, Slot slot, Slot than) c
 /// A kernel may differ from itself by more from one opening to the next than within the finals, so of those in the
 /// rotation the openings say whether they are tied with the winner.
 void Contest::State::tie_by_openings(const Openings& openings) {
-  for (const Slot slot : field.possible_winners(openings.mix())) {
+  for (const Slot slot : contestants.possible_winners(openings.mix())) {
     if (slot == result.winner) continue;
     std::erase(result.tied, slot);
     if (!is_slower(openings, slot, result.winner)) result.tied.push_back(slot);
   }
 }
 
-std::optional<Want> Contest::State::advance_publish() {
+std::optional<ContestRequest> Contest::State::advance_publish() {
   if (auto want = want_of(publish->next(options.confirm.min_openings))) return want;
   tie_by_openings(*publish);
   finish();
   return std::nullopt;
 }
 
-std::optional<Want> Contest::State::advance_exhaustive() {
+std::optional<ContestRequest> Contest::State::advance_exhaustive() {
   if (phase == Phase::finished) return ContestEnd{};
   if (!closed) {
     may_join = std::numeric_limits<uint32_t>::max();
     return WantEntrants{may_join};
   }
   may_join = 0;
-  finalists = field.slots();
+  finalists = contestants.slots();
   phase = finalists.empty() ? Phase::finished : Phase::finals;
   if (auto turns = exhaustive->next(finalists); !turns.empty()) return want_samples(std::move(turns));
   finish_exhaustive();
@@ -302,10 +306,10 @@ std::optional<Want> Contest::State::advance_exhaustive() {
 
 void Contest::State::finish_exhaustive() {
   if (!finalists.empty()) {
-    result.winner = field.best(finalists, {});
-    result.baseline = field.baseline().value_or(result.winner);
+    result.winner = contestants.best(finalists, {});
+    result.baseline = contestants.baseline().value_or(result.winner);
     result.verdict = result.winner == result.baseline ? Verdict::baseline : Verdict::faster;
-    result.decided = field.baseline().has_value();
+    result.decided = contestants.baseline().has_value();
     result.tied = {result.winner};
   }
   finish();
@@ -328,10 +332,10 @@ void Contest::State::mark_confirmed() {
   const auto others = best_of_other_layouts(confirm->first_claim().winner);
   for (FinalistResult& finalist : result.finalists) {
     const Slot slot = finalist.slot;
-    finalist.confirmed =
-        slot == result.winner
-            ? result.verdict == Verdict::faster
-            : contains(others, slot) && confirm->is_proven({slot, opponents_of(slot), gain_to_prove, Verdict::faster});
+    finalist.confirmed = slot == result.winner
+                             ? result.verdict == Verdict::faster
+                             : contains(others, slot) &&
+                                   confirm->is_proven({slot, defaults_to_beat(slot), gain_to_prove, Verdict::faster});
   }
 }
 
@@ -339,33 +343,34 @@ void Contest::State::finish() {
   phase = Phase::finished;
   if (finalists.empty()) return;
   if (!exhaustive && result.decided && !contains(result.tied, result.winner)) result.tied.push_back(result.winner);
-  Evidence evidence{field.ranked(finalists, {}), {}, {}};
-  if (finals) evidence.finals = {finals->rounds().first, confirm || publish ? finals_rounds.last : field.last_round()};
+  Evidence evidence{contestants.ranked(finalists, {}), {}, {}};
+  if (finals)
+    evidence.finals = {finals->rounds().first, confirm || publish ? finals_rounds.last : contestants.last_round()};
   if (confirm || publish) {
     const auto openings = (confirm ? confirm->openings() : *publish).complete();
     evidence.openings.assign(openings.begin(), openings.end());
   }
   if (!result.decided && !publish) {  // cut: report what was measured
     result.winner = evidence.finalists.front();
-    result.baseline = field.baseline().value_or(result.winner);
+    result.baseline = contestants.baseline().value_or(result.winner);
   }
-  fill_figures(field, evidence, result);
+  fill_figures(contestants, evidence, result);
   if (confirm && result.decided) mark_confirmed();
   // A row must have a time.
-  if (result.comparison.us <= 0 || (field.baseline() && result.baseline_us <= 0)) result.decided = false;
+  if (result.comparison.us <= 0 || (contestants.baseline() && result.baseline_us <= 0)) result.decided = false;
 }
 
 Contest::Contest(ContestOptions options) : state_(std::make_unique<State>(std::move(options))) {}
 Contest Contest::exhaustive(uint32_t warmup, uint32_t iters, ContestOptions options) {
   Contest contest(std::move(options));
-  contest.state_->exhaustive.emplace(warmup, std::max<uint32_t>(1, iters), contest.state_->field);
+  contest.state_->exhaustive.emplace(warmup, std::max<uint32_t>(1, iters), contest.state_->contestants);
   return contest;
 }
 Contest::~Contest() = default;
 Contest::Contest(Contest&&) noexcept = default;
 Contest& Contest::operator=(Contest&&) noexcept = default;
 
-Want Contest::next() {
+ContestRequest Contest::next() {
   auto& state = *state_;
   if (state.phase == Phase::finished) return ContestEnd{};
   if (state.cut) {
@@ -382,13 +387,13 @@ Want Contest::next() {
 
 void Contest::join(const Entrant& entrant) {
   auto& state = *state_;
-  const bool replaces_baseline = entrant.baseline && !state.field.baseline();
+  const bool replaces_baseline = entrant.baseline && !state.contestants.baseline();
   const bool comes_back = entrant.shortlisted && state.phase != Phase::race;
   ATTUNE_CHECK(state.may_join > 0 || replaces_baseline || comes_back,
                "slot {} joins a contest that requested no entrants", entrant.slot);
   if (state.may_join > 0) --state.may_join;
-  const bool known = state.field.has(entrant.slot);
-  state.field.add(entrant);
+  const bool known = state.contestants.has(entrant.slot);
+  state.contestants.add(entrant);
   if (state.phase == Phase::race) {
     if (!known && !entrant.shortlisted && !state.exhaustive) state.race.join(entrant.slot);
     return;
@@ -408,7 +413,7 @@ void Contest::report(std::span<const Sample> samples) {
                samples.size());
   const bool discarded = state.exhaustive && state.exhaustive->is_warmup();
   for (size_t i = 0; i < samples.size() && !discarded; ++i) {
-    state.field.samples().add(state.wanted[i].slot, state.wanted[i].round, samples[i]);
+    state.contestants.samples().add(state.wanted[i].slot, state.wanted[i].round, samples[i]);
   }
   const auto turns = std::exchange(state.wanted, {});
   if (state.exhaustive) {
@@ -430,11 +435,11 @@ void Contest::interrupt() {
 
 void Contest::withdraw(Slot slot) {
   auto& state = *state_;
-  ATTUNE_CHECK(state.field.has(slot), "slot {} takes no part", slot);
+  ATTUNE_CHECK(state.contestants.has(slot), "slot {} takes no part", slot);
   std::erase(state.finalists, slot);
   state.race.withdraw(slot);
   std::erase(state.dropped, slot);
-  state.field.remove(slot);
+  state.contestants.remove(slot);
   restart();
 }
 
@@ -468,14 +473,16 @@ std::vector<Slot> Contest::finalists() const {
   return state_->phase == Phase::race ? std::vector<Slot>() : state_->finalists;
 }
 
-Measurement Contest::measurement(Slot slot, Rounds rounds) const { return state_->field.measurement(slot, rounds); }
+Measurement Contest::measurement(Slot slot, Rounds rounds) const {
+  return state_->contestants.measurement(slot, rounds);
+}
 
 Rounds Contest::rounds_since_race() const {
   return state_->finals ? Rounds{.first = state_->finals->rounds().first} : Rounds{};
 }
 
 double Contest::median_us(Slot slot) const {
-  const double us = state_->field.samples().median_us(slot);
+  const double us = state_->contestants.samples().median_us(slot);
   return std::isfinite(us) ? us : 0;
 }
 

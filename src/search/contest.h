@@ -36,7 +36,7 @@ struct WantDelay {
 struct WantFreshWorker {};
 struct ContestEnd {};
 /// A request of a contest. The caller fulfils it and calls next() again.
-using Want = std::variant<WantEntrants, WantSamples, WantDelay, WantFreshWorker, ContestEnd>;
+using ContestRequest = std::variant<WantEntrants, WantSamples, WantDelay, WantFreshWorker, ContestEnd>;
 
 enum class Phase : uint8_t { race, finals, confirm, publish, finished };
 
@@ -54,7 +54,7 @@ class Contest {
   Contest(Contest&&) noexcept;
   Contest& operator=(Contest&&) noexcept;
 
-  Want next();
+  ContestRequest next();
   /// Adds an entrant. Requires: next() returned WantEntrants, or the entrant replaces a withdrawn baseline, or it comes
   /// back from the race (Entrant::shortlisted): then what followed the race restarts from the finals. At most one
   /// entrant is the baseline; a contest without one decides nothing and only reports.

@@ -26,7 +26,7 @@ std::vector<Sample> measure(SyntheticWorld& world, const std::vector<Turn>& sche
 std::vector<Turn> play_to(Contest& contest, SyntheticWorld& world, const std::vector<Entrant>& entrants, Phase phase) {
   size_t num_joined = 0;
   while (true) {
-    const Want want = contest.next();
+    const ContestRequest want = contest.next();
     if (std::holds_alternative<ContestEnd>(want)) return {};
     if (std::holds_alternative<WantEntrants>(want)) {
       while (num_joined < entrants.size()) contest.join(entrants[num_joined++]);

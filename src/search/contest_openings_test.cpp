@@ -24,7 +24,7 @@ class OpeningsPlay {
   ContestResult result() {
     SyntheticWorld world(times_(0), kQuiet, 1);
     for (size_t num_joined = 0;;) {
-      const Want want = contest_.next();
+      const ContestRequest want = contest_.next();
       if (std::holds_alternative<ContestEnd>(want)) return contest_.result();
       if (std::holds_alternative<WantEntrants>(want)) {
         while (num_joined < entrants_.size()) contest_.join(entrants_[num_joined++]);
@@ -111,7 +111,7 @@ TEST(ContestOpenings, TheFastestOfTheOpeningsTakesThePlaceOfOneThatWasLuckyInThe
   EXPECT_NEAR(result.comparison.us, 95, 0.5);
 }
 
-TEST(ContestOpenings, TheFastestOfTheOpeningsMustBeProvenFasterThanTheUntunedConfigsItself) {
+TEST(ContestOpenings, TheFastestOfTheOpeningsMustBeProvenFasterThanTheDefaultConfigsItself) {
   const std::map<Slot, double> usual = {{0, 130}, {1, 100}, {2, 90}};
   // Faster than the others in the mean; slower than the default in one opening, so that nothing is proven of it.
   const auto times = [&](uint32_t opening) {
@@ -151,10 +151,10 @@ TEST(ContestOpenings, ABaselineThatWinsIsTimedInThreeOpenings) {
   EXPECT_NEAR(result.baseline_us, std::cbrt(120.0 * 100 * 140), 2);
 }
 
-TEST(ContestOpenings, AWinnerMustBeatAnUntunedConfigThatWasUnluckyInTheFinals) {
+TEST(ContestOpenings, AWinnerMustBeatADefaultConfigThatWasUnluckyInTheFinals) {
   const std::map<Slot, double> times = {{0, 130}, {1, 90}, {2, 100}};
   auto entrants = entrants_of(times);
-  entrants[1].untuned = true;
+  entrants[1].is_default = true;
   // It is slower than the winner when that is chosen, and faster in every other opening.
   OpeningsPlay unlucky([&](uint32_t opening) { return with(times, 1, opening == 0 ? 103 : 90); }, entrants);
   const auto result = unlucky.result();

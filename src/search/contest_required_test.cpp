@@ -9,21 +9,21 @@
 namespace attune {
 namespace {
 
-/// Entrants of which slots below `num_barred` may not win; slots below `num_untuned` are untuned configs, slot 0 is the
-/// baseline.
-std::vector<Entrant> with_barred(const std::map<Slot, double>& times, Slot num_untuned, const std::set<Slot>& barred) {
+/// Entrants of which slots below `num_barred` may not win; slots below `num_defaults` are default configs, slot 0 is
+/// the baseline.
+std::vector<Entrant> with_barred(const std::map<Slot, double>& times, Slot num_defaults, const std::set<Slot>& barred) {
   auto entrants = entrants_of(times);
   for (Entrant& one : entrants) {
-    one.untuned = one.slot < num_untuned;
+    one.is_default = one.slot < num_defaults;
     one.may_win = !barred.contains(one.slot);
   }
   return entrants;
 }
 
-ContestResult decide_with_barred(const std::map<Slot, double>& times, Slot num_untuned, const std::set<Slot>& barred) {
+ContestResult decide_with_barred(const std::map<Slot, double>& times, Slot num_defaults, const std::set<Slot>& barred) {
   SyntheticWorld world(times, {.white = 0.005, .drift = 0.001, .dirty = 0, .hidden = 0}, 2);
   Contest contest({.seed = 2});
-  return play(contest, world, with_barred(times, num_untuned, barred));
+  return play(contest, world, with_barred(times, num_defaults, barred));
 }
 
 TEST(ContestRequired, AFasterOneThatMayNotWinLeavesTheRowToTheBestThatMay) {

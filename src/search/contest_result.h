@@ -12,7 +12,7 @@ namespace attune {
 struct FinalistResult {
   Slot slot = 0;
   Comparison comparison;  ///< With the baseline; the baseline's own has a ratio of 1, and its clean samples as pairs.
-  /// True if it was proven faster than every library's untuned config, in the winner's openings: the winner of a
+  /// True if it was proven faster than every library's default config, in the winner's openings: the winner of a
   /// contest that is `faster`, and perhaps the best finalists of other layouts.
   bool confirmed = false;
 };

@@ -314,10 +314,10 @@ TEST(Contest, ConfirmWaitsOnceForTheDelayAndABaselineThatWinsDoesNot) {
   }
 }
 
-TEST(Contest, ConfirmRotatesTheWinnerTheUntunedConfigsAndTheBestOthers) {
+TEST(Contest, ConfirmRotatesTheWinnerTheDefaultConfigsAndTheBestOthers) {
   const std::map<Slot, double> times = {{0, 104}, {1, 100}, {2, 101}, {3, 101.2}, {4, 101.4}, {5, 104}};
   auto entrants = entrants_of(times);
-  entrants[5].untuned = true;
+  entrants[5].is_default = true;
   SyntheticWorld world(times, {.white = 0.002, .drift = 0.0, .dirty = 0, .hidden = 0}, 1);
   Contest contest(options_of(1));
   std::set<Slot> rotation;
@@ -357,7 +357,7 @@ TEST(Contest, PublishedTimesAreOfTheRoundsAfterTheChoice) {
     const auto result = [&] {
       size_t num_joined = 0;
       for (;;) {
-        const Want want = contest.next();
+        const ContestRequest want = contest.next();
         if (std::holds_alternative<ContestEnd>(want)) return contest.result();
         if (const auto* request = std::get_if<WantEntrants>(&want)) {
           for (; num_joined < entrants.size() && request->max_count > 0; ++num_joined)

@@ -14,8 +14,8 @@ struct Entrant {
   std::string name;                   ///< Candidate::name(); the last tie-break.
   std::string layout = kPlainLayout;  ///< The best of each layout reaches the finals.
   uint64_t workspace_bytes = 0;       ///< The first tie-break.
-  bool baseline = false;  ///< The slot that a winner must beat. Never dropped in the race; always a finalist.
-  bool untuned = false;   ///< A library's own config. A winner must beat the fastest of these in the finals.
+  bool baseline = false;    ///< The slot that a winner must beat. Never dropped in the race; always a finalist.
+  bool is_default = false;  ///< A library's own config. A winner must beat the fastest of these in the finals.
   /// Choice of an earlier run. Kept in the contest like the baseline, and preferred when tied.
   bool incumbent = false;
   /// Whether it may win. One that may not, because it lacks what a winner must have, is measured as what a winner is

@@ -12,7 +12,7 @@ std::vector<Turn> Exhaustive::next(const std::vector<Slot>& slots) {
   const uint32_t left = (is_warmup() ? warmup_ : warmup_ + iters_) - num_rounds_;
   const auto affordable = static_cast<uint32_t>(std::max<size_t>(1, kTurnsAtOnce / slots.size()));
   num_wanted_ = std::min(left, affordable);
-  return field_.schedule(slots, num_wanted_);
+  return contestants_.schedule(slots, num_wanted_);
 }
 
 }  // namespace attune

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "search/contest_options.h"
-#include "search/field.h"
+#include "search/contestants.h"
 
 namespace attune {
 
@@ -18,7 +18,7 @@ std::vector<uint32_t> capped_looks(std::vector<uint32_t> looks, uint32_t max_pai
 class Finals {
  public:
   /// Requires: one of the finalists may win.
-  Finals(FinalsOptions options, uint32_t max_pairs, Field& field, std::vector<Slot> finalists);
+  Finals(FinalsOptions options, uint32_t max_pairs, Contestants& contestants, std::vector<Slot> finalists);
 
   /// Takes the looks that are due and returns the rounds up to the next look; empty when decided.
   std::vector<Turn> next();
@@ -26,7 +26,7 @@ class Finals {
   std::span<const Slot> tied() const noexcept { return tied_; }
   /// True if a block was discarded because of unusual conditions.
   bool discarded() const noexcept { return discarded_; }
-  Rounds rounds() const noexcept { return {first_round_, field_.last_round()}; }
+  Rounds rounds() const noexcept { return {first_round_, contestants_.last_round()}; }
 
  private:
   uint32_t missing_rounds() const;
@@ -35,7 +35,7 @@ class Finals {
   void take_look();
 
   FinalsOptions options_;
-  Field& field_;
+  Contestants& contestants_;
   std::vector<Slot> finalists_, tied_;
   std::vector<uint32_t> looks_;
   size_t look_ = 0;

@@ -13,7 +13,7 @@ namespace {
 constexpr double kMedianError = 1.25;
 }  // namespace
 
-Race::Race(RaceOptions options, Field& field) : options_(options), field_(field) {}
+Race::Race(RaceOptions options, Contestants& contestants) : options_(options), contestants_(contestants) {}
 
 void Race::join(Slot slot) {
   alive_.push_back(slot);
@@ -27,7 +27,7 @@ uint32_t Race::first_judged() const { return alive_.size() > options_.crowd ? op
 /// Ratios that include dirty samples dropped a true winner in 0.75 % of simulated races with a busy neighbour. Waiting
 /// twice as many rounds for clean samples drops none and costs 4 to 11 % of the launches in such races (docs/adr/0004).
 uint32_t Race::first_for(Slot slot, Slot leader, uint32_t first) const {
-  return field_.samples().num_clean_pairs(slot, leader) < SampleTable::kMinClean ? 2 * first : first;
+  return contestants_.samples().num_clean_pairs(slot, leader) < SampleTable::kMinClean ? 2 * first : first;
 }
 
 bool Race::has_more() const {
@@ -43,7 +43,7 @@ std::vector<Turn> Race::next(bool joining) {
   for (const Slot slot : alive_) max_rounds = std::max(max_rounds, num_rounds_.at(slot));
   // No candidate is judged before first_judged() rounds, so one schedule covers the rounds up to there.
   const uint32_t block = !joining && max_rounds < first_judged() ? first_judged() - max_rounds : 1;
-  return field_.schedule(alive_, block);
+  return contestants_.schedule(alive_, block);
 }
 
 void Race::reported(std::span<const Turn> turns) {
@@ -52,9 +52,9 @@ void Race::reported(std::span<const Turn> turns) {
   const uint32_t first = first_judged();
   const auto safe = kept();
   // Nobody leaves because of one that cannot win.
-  const auto rivals = field_.possible_winners(alive_);
+  const auto rivals = contestants_.possible_winners(alive_);
   if (rivals.empty()) return;
-  const Slot leader = field_.best(rivals, {});
+  const Slot leader = contestants_.best(rivals, {});
   std::erase_if(alive_, [&](Slot slot) {
     if (num_rounds_.at(slot) < first_for(slot, leader, first) || contains(safe, slot) || !is_slower(slot, leader))
       return false;
@@ -64,7 +64,7 @@ void Race::reported(std::span<const Turn> turns) {
 }
 
 bool Race::is_slower(Slot slot, Slot leader) const {
-  const auto ratios = field_.samples().log_ratios(slot, leader);
+  const auto ratios = contestants_.samples().log_ratios(slot, leader);
   if (ratios.empty()) return false;
   const auto n = static_cast<double>(ratios.size());
   const double sigma = scaled_mad(ratios);
@@ -74,9 +74,9 @@ bool Race::is_slower(Slot slot, Slot leader) const {
 }
 
 std::vector<Slot> Race::kept() const {
-  auto kept = field_.best_of_layouts(field_.possible_winners(alive_), {});
+  auto kept = contestants_.best_of_layouts(contestants_.possible_winners(alive_), {});
   for (const Slot slot : alive_) {
-    if (field_.is_protected(slot)) kept.push_back(slot);
+    if (contestants_.is_protected(slot)) kept.push_back(slot);
   }
   return kept;
 }
@@ -87,9 +87,9 @@ std::vector<Slot> Race::shortlist() const {
   const auto safe = kept();
   std::vector<Slot> finalists;
   size_t rank = 0;
-  for (const Slot slot : field_.ranked(alive_, {})) {
-    const bool is_among_best = field_.entrant(slot).may_win && rank++ < options_.max_finalists;
-    if (is_among_best || contains(safe, slot) || field_.is_untuned(slot)) finalists.push_back(slot);
+  for (const Slot slot : contestants_.ranked(alive_, {})) {
+    const bool is_among_best = contestants_.entrant(slot).may_win && rank++ < options_.max_finalists;
+    if (is_among_best || contains(safe, slot) || contestants_.is_default(slot)) finalists.push_back(slot);
   }
   return finalists;
 }

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "search/contest_options.h"
-#include "search/field.h"
+#include "search/contestants.h"
 
 namespace attune {
 
@@ -13,7 +13,7 @@ namespace attune {
 /// them slower than the leader. Baseline, incumbent and the best of each layout stay.
 class Race {
  public:
-  Race(RaceOptions options, Field& field);
+  Race(RaceOptions options, Contestants& contestants);
 
   void join(Slot slot);
   void withdraw(Slot slot);
@@ -29,7 +29,7 @@ class Race {
   /// Slots dropped since the last call.
   std::vector<Slot> take_dropped();
   /// Finalists among the candidates alive, by median: the best few, the best of each layout, baseline and incumbent,
-  /// and each untuned config.
+  /// and each default config.
   std::vector<Slot> shortlist() const;
 
  private:
@@ -39,7 +39,7 @@ class Race {
   std::vector<Slot> kept() const;
 
   RaceOptions options_;
-  Field& field_;
+  Contestants& contestants_;
   std::vector<Slot> alive_, dropped_;
   /// Rounds per slot, with usable samples or not, so that the race ends whatever is measured.
   std::map<Slot, uint32_t> num_rounds_;

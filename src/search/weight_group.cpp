@@ -61,15 +61,15 @@ std::optional<std::string> default_layout(std::span<const GroupRow> rows) {
 std::optional<Candidate> choose_config(std::span<const std::map<Candidate, double>> times_us) {
   if (times_us.empty()) return std::nullopt;
   std::optional<Candidate> best;
-  double least = std::numeric_limits<double>::infinity();
+  double min = std::numeric_limits<double>::infinity();
   for (const auto& [candidate, first_us] : times_us.front()) {
     double sum = 0;
     for (const auto& times_of_row : times_us) {
       const auto found = times_of_row.find(candidate);
       sum += found == times_of_row.end() ? std::numeric_limits<double>::infinity() : std::log(found->second);
     }
-    if (!(sum < least)) continue;
-    least = sum;
+    if (!(sum < min)) continue;
+    min = sum;
     best = candidate;
   }
   return best;
@@ -109,8 +109,8 @@ Decision published_decision(const Decision& own, const GroupPick& pick) {
   published.errors = pick.errors;
   if (own.has_default()) published.verdict = pick.candidate == own.baseline ? Verdict::baseline : Verdict::faster;
   published.tied.clear();
-  if (published.best_untuned && pick.comparison.us > 0)
-    published.best_untuned->ratio *= own.comparison.us / pick.comparison.us;
+  if (published.best_default && pick.comparison.us > 0)
+    published.best_default->ratio *= own.comparison.us / pick.comparison.us;
   return published;
 }
 

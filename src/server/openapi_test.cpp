@@ -64,7 +64,7 @@ TEST_F(SiteTest, EveryAnswerIsAsTheDocumentSays) {
   });
   auto unproven = decision("a=2");
   unproven.problem = kOther;
-  unproven.best_untuned.reset();
+  unproven.best_default.reset();
   unproven.comparison.ratio = 0;
   journal_->append(std::vector<Entry>{unproven, Pardon{"g/2", candidate("a=7")}, RunEnd{"done", 0, {}}});
   journal_->begin_run({});

@@ -9,13 +9,12 @@
 
 namespace attune {
 
-int64_t integer_value(const HttpRequest& request, const std::string& name, int64_t fallback, int64_t least,
-                      int64_t most) {
+int64_t integer_value(const HttpRequest& request, const std::string& name, int64_t fallback, int64_t min, int64_t max) {
   if (!request.query.contains(name)) return fallback;
   const std::string_view text = request.value(name);
   const auto value = parse_int(text);
-  if (!value || *value < least || *value > most)
-    fail(ErrorCode::invalid_input, "{} must be a number from {} to {}, got '{}'", name, least, most, shown(text));
+  if (!value || *value < min || *value > max)
+    fail(ErrorCode::invalid_input, "{} must be a number from {} to {}, got '{}'", name, min, max, shown(text));
   return *value;
 }
 

@@ -26,14 +26,15 @@ Candidate candidate_of(const std::string& solver, const std::string& config, std
     fail(ErrorCode::invalid_input,
          "the solver cannot run the problem, `attune list candidates` shows which ones can: {} {}", solver,
          contender->support.reason);
-  return {solver, contender->version, config.empty() ? contender->untuned : Config::parse(config)};
+  return {solver, contender->version, config.empty() ? contender->default_config : Config::parse(config)};
 }
 
 /// Throws invalid_input for a config that the candidate's own solver and version do not offer.
 void check_is_offered(const Candidate& candidate, const Problem& problem, std::span<const Contender> contenders,
                       const DeviceInfo& device) {
   const Contender* own = find_contender(contenders, candidate.solver);
-  if (own == nullptr || !own->support.yes || own->version != candidate.version || own->untuned == candidate.config)
+  if (own == nullptr || !own->support.yes || own->version != candidate.version ||
+      own->default_config == candidate.config)
     return;
   if (const auto why = why_unusable(candidate, problem, own, device)) fail(ErrorCode::invalid_input, "{}", *why);
 }
@@ -51,7 +52,7 @@ std::vector<Candidate> chosen_candidates(const CandidateChoice& choice, const Pr
   for (const Candidate& one : chosen) check_is_offered(one, problem, contenders, device);
   if (!chosen.empty()) return chosen;
   for (const Contender& contender : contenders) {
-    if (contender.support.yes) chosen.push_back({contender.solver, contender.version, contender.untuned});
+    if (contender.support.yes) chosen.push_back({contender.solver, contender.version, contender.default_config});
   }
   if (chosen.empty())
     fail(ErrorCode::unavailable, "no available solver supports the problem; `attune list candidates` shows why: '{}'",

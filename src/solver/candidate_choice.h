@@ -14,10 +14,10 @@ namespace attune {
 struct CandidateChoice {
   std::vector<std::string> names;  ///< Candidate::name() of each, or its CandidateNumber.
   std::string solver;              ///< Id of one more candidate's solver; empty: none.
-  std::string config;              ///< Its Config::key(), of that solver; empty: the untuned config.
+  std::string config;              ///< Its Config::key(), of that solver; empty: the default config.
 };
 
-/// Returns the candidates with these names, then the solver's; if the choice is empty, the untuned config of every
+/// Returns the candidates with these names, then the solver's; if the choice is empty, the default config of every
 /// solver that supports the problem, in the order of the contenders. A name of another version or of a solver that is
 /// not here is kept: it may be a table's. Throws invalid_input for a name or config that cannot be parsed, a config
 /// without a solver, and one that its solver does not offer on the device; not_found for an unknown solver; unavailable

@@ -14,12 +14,12 @@ using testing::ElementsAre;
 const Problem kChosenFor = Problem::parse("gemm_a16w16 m=16 n=16 k=16 dtype=fp32");
 
 std::vector<Contender> three_contenders() {
-  return {{.solver = "one.gemm", .version = "1", .untuned = Config::parse("a=1")},
+  return {{.solver = "one.gemm", .version = "1", .default_config = Config::parse("a=1")},
           {.solver = "no.gemm", .version = "2", .support = Support::no("does no fp32")},
           {.solver = "two.gemm",
            .version = "3",
            .space = SearchSpace::listed({Config::parse("b=2"), Config::parse("b=4")}),
-           .untuned = Config::parse("b=2")}};
+           .default_config = Config::parse("b=2")}};
 }
 
 std::vector<std::string> chosen(const CandidateChoice& choice) {
@@ -38,7 +38,7 @@ std::pair<ErrorCode, std::string> refusal_of(const CandidateChoice& choice, cons
   return {};
 }
 
-TEST(CandidateChoice, WithoutOneTheUntunedConfigOfEverySolverThatSupportsTheProblem) {
+TEST(CandidateChoice, WithoutOneTheDefaultConfigOfEverySolverThatSupportsTheProblem) {
   EXPECT_THAT(chosen({}), ElementsAre("one.gemm@1:a=1", "two.gemm@3:b=2"));
 }
 

@@ -69,9 +69,9 @@ std::optional<std::string> why_unreadable(const Candidate& candidate, std::strin
                      is_known ? "" : ", which is no known layout");
 }
 
-/// The untuned candidate of the first contender in an order.
+/// The default candidate of the first contender in an order.
 template <typename Before>
-static std::optional<Candidate> first_untuned(const Problem& problem, std::span<const Contender> contenders,
+static std::optional<Candidate> first_default(const Problem& problem, std::span<const Contender> contenders,
                                               Before is_before) {
   const FamilySpec& family = op_of(problem).family();
   const Contender* first = nullptr;
@@ -79,7 +79,7 @@ static std::optional<Candidate> first_untuned(const Problem& problem, std::span<
     if (one.support.yes && (first == nullptr || is_before(family, one.solver, first->solver))) first = &one;
   }
   if (first == nullptr) return std::nullopt;
-  return Candidate{first->solver, first->version, first->untuned};
+  return Candidate{first->solver, first->version, first->default_config};
 }
 
 bool comes_before(const FamilySpec& family, std::string_view solver, std::string_view other) {
@@ -96,12 +96,12 @@ bool is_baseline_before(const FamilySpec& family, std::string_view solver, std::
   return comes_before(family, solver, other);
 }
 
-std::optional<Candidate> untuned_candidate(const Problem& problem, std::span<const Contender> contenders) {
-  return first_untuned(problem, contenders, comes_before);
+std::optional<Candidate> default_candidate(const Problem& problem, std::span<const Contender> contenders) {
+  return first_default(problem, contenders, comes_before);
 }
 
 std::optional<Candidate> baseline_candidate(const Problem& problem, std::span<const Contender> contenders) {
-  return first_untuned(problem, contenders, is_baseline_before);
+  return first_default(problem, contenders, is_baseline_before);
 }
 
 }  // namespace attune

@@ -22,7 +22,7 @@ struct Contender {
   Versions versions;
   Support support;
   SearchSpace space;  ///< Empty when not supported.
-  Config untuned;
+  Config default_config;
   std::vector<Config> recommended;  ///< Backend::recommended().
   SearchSpace invariant;            ///< Backend::invariant_space().
   std::vector<Problem> parts;       ///< Solver::parts().
@@ -57,11 +57,11 @@ bool comes_before(const FamilySpec& family, std::string_view solver, std::string
 /// says.
 bool is_baseline_before(const FamilySpec& family, std::string_view solver, std::string_view other);
 
-/// The untuned candidate of the solver that comes_before() all others which support the problem: what an application
+/// The default candidate of the solver that comes_before() all others which support the problem: what an application
 /// gets without tables. Nothing when no solver supports the problem.
-std::optional<Candidate> untuned_candidate(const Problem& problem, std::span<const Contender> contenders);
+std::optional<Candidate> default_candidate(const Problem& problem, std::span<const Contender> contenders);
 
-/// The untuned candidate that is_baseline_before() all others: what rows are compared with.
+/// The default candidate that is_baseline_before() all others: what rows are compared with.
 std::optional<Candidate> baseline_candidate(const Problem& problem, std::span<const Contender> contenders);
 
 }  // namespace attune

@@ -57,9 +57,9 @@ class Backend {
   /// long to make, because a dispatcher asks for each plan.
   virtual std::optional<bool> offers(const Problem&, const Config&) { return std::nullopt; }
   /// The library's own config, used when nobody tunes it.
-  virtual Config untuned(const Problem& problem) = 0;
+  virtual Config default_config(const Problem& problem) = 0;
   /// Other configs of space() that the library itself recommends, best first: searches begin with them, and the first
-  /// that is correct is the default where untuned() is wrong. Empty (the default): the library names none.
+  /// that is correct is the default where default_config() is wrong. Empty (the default): the library names none.
   virtual std::vector<Config> recommended(const Problem&) { return {}; }
   /// Configs that serve every M of the problem's weights and state that they are batch-invariant: one space for all M,
   /// whatever the problem's own is. Empty (the default): the solver has none. They need not belong to space(), whose
@@ -80,7 +80,7 @@ class StaticSpace {
  public:
   virtual ~StaticSpace() = default;
   virtual SearchSpace space(const Problem& problem, const DeviceInfo& device) const = 0;
-  virtual Config untuned(const Problem& problem, const DeviceInfo& device) const = 0;
+  virtual Config default_config(const Problem& problem, const DeviceInfo& device) const = 0;
   /// See Backend::invariant_space().
   virtual SearchSpace invariant_space(const Problem&, const DeviceInfo&) const { return {}; }
 };
@@ -100,7 +100,7 @@ class Solver {
   /// Null (the default): they are known only once it is opened on the device, as a library's are. Lives as long as the
   /// solver.
   virtual const StaticSpace* static_space() const { return nullptr; }
-  /// Largest work of a problem, in floating-point operations, that the untuned config does faster on one thread than on
+  /// Largest work of a problem, in floating-point operations, that the default config does faster on one thread than on
   /// all of a host, by measurement (docs/performance/one_thread.md); 0: none, or not measured.
   virtual double one_thread_flops() const { return 0; }
   /// Sub-problems of a composite solver, normalised. They are tuned first: a parameter with Parameter::part = i takes

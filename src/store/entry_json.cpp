@@ -86,10 +86,10 @@ Incumbent incumbent_from(const json& value) {
   return {candidate_from(value.at("candidate")), real_from(value.at("us")), value.at("row").get<std::string>()};
 }
 
-json json_of(const BestUntuned& best) {
+json json_of(const BestDefault& best) {
   return {{"candidate", json_of(best.candidate)}, {"us", best.us}, {"ratio", best.ratio}, {"screened", best.screened}};
 }
-BestUntuned best_untuned_from(const json& value) {
+BestDefault best_default_from(const json& value) {
   return {candidate_from(value.at("candidate")), real_from(value.at("us")), real_from(value.at("ratio")),
           value.at("screened").get<bool>()};
 }
@@ -192,7 +192,7 @@ json to_json(const Decision& decision) {
   if (decision.bandwidth_gbs > 0) value["bandwidth_gbs"] = decision.bandwidth_gbs;
   if (decision.deadlines != Deadlines{}) value["deadlines"] = json_of(decision.deadlines);
   if (decision.incumbent) value["incumbent"] = json_of(*decision.incumbent);
-  if (decision.best_untuned) value["best_untuned"] = json_of(*decision.best_untuned);
+  if (decision.best_default) value["best_untuned"] = json_of(*decision.best_default);
   write_device_id(value, decision.device_id);
   return value;
 }
@@ -264,7 +264,7 @@ void read_schema_2(const json& value, Decision& decision) {
   for (const json& best : value.at("dropped_bests")) decision.dropped_bests.push_back(dropped_best_from(best));
   if (value.contains("deadlines")) decision.deadlines = deadlines_from(value.at("deadlines"));
   if (value.contains("incumbent")) decision.incumbent = incumbent_from(value.at("incumbent"));
-  if (value.contains("best_untuned")) decision.best_untuned = best_untuned_from(value.at("best_untuned"));
+  if (value.contains("best_untuned")) decision.best_default = best_default_from(value.at("best_untuned"));
 }
 
 RunBegin run_begin_from(const json& value) {

@@ -36,7 +36,7 @@ class StatingSolver final : public Solver, public StaticSpace {
   SearchSpace space(const Problem&, const DeviceInfo& device) const override {
     return SearchSpace::listed({Config({{"threads", device.num_units}})});
   }
-  Config untuned(const Problem&, const DeviceInfo& device) const override {
+  Config default_config(const Problem&, const DeviceInfo& device) const override {
     return Config({{"threads", device.num_units}});
   }
   std::unique_ptr<Backend> open(Device&) const override { return nullptr; }

@@ -58,7 +58,7 @@ void run(CheckedRow& row, const Candidate& candidate, Executor& executor, Kernel
   std::vector<Candidate> both = {candidate};
   const auto usual = options.verify_only ? std::nullopt : default_of(row.problem, executor, options.tick);
   if (usual && *usual != candidate) both.insert(both.begin(), *usual);
-  how.first_is_opponent = both.size() > 1;
+  how.first_is_best_default = both.size() > 1;
   // A slow row is timed again before it is called slower.
   for (int attempt = 0; attempt < 2; ++attempt) {
     const auto timed = time_interleaved(executor, row.problem, both, how);

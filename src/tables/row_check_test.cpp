@@ -23,7 +23,7 @@ class RowCheckTest : public testing::Test {
  protected:
   RowCheckTest() {
     row_.problem = Problem::parse("gemm_a16w16 m=1 n=32 k=48 dtype=fp32");
-    row_.kernel = untuned_candidate(test_problem(1), contenders(executor_, test_problem(1), {}))->name();
+    row_.kernel = default_candidate(test_problem(1), contenders(executor_, test_problem(1), {}))->name();
     row_.us = 1e6;
   }
   CheckStatus check() {

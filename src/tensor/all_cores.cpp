@@ -14,10 +14,10 @@
 namespace attune {
 namespace {
 
-thread_local int64_t most_threads = std::numeric_limits<int64_t>::max();
+thread_local int64_t max_threads = std::numeric_limits<int64_t>::max();
 
 int64_t threads_for(int64_t count) {
-  const auto cores = std::min<int64_t>(std::thread::hardware_concurrency(), most_threads);
+  const auto cores = std::min<int64_t>(std::thread::hardware_concurrency(), max_threads);
   return std::clamp<int64_t>(cores, 1, std::max<int64_t>(count, 1));
 }
 
@@ -62,7 +62,7 @@ bool over_all_cores(int64_t count, int64_t at_once, const std::function<void(int
   return next >= count;
 }
 
-LimitedCores::LimitedCores(int64_t most) noexcept : before_(std::exchange(most_threads, most)) {}
-LimitedCores::~LimitedCores() { most_threads = before_; }
+LimitedCores::LimitedCores(int64_t max) noexcept : before_(std::exchange(max_threads, max)) {}
+LimitedCores::~LimitedCores() { max_threads = before_; }
 
 }  // namespace attune

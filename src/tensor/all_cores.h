@@ -14,10 +14,10 @@ void over_all_cores(int64_t count, const std::function<void(int64_t begin, int64
 bool over_all_cores(int64_t count, int64_t at_once, const std::function<void(int64_t begin, int64_t end)>& work,
                     const std::function<bool()>& is_stopped);
 
-/// While one lives, over_all_cores() of this thread uses at most `most` threads.
+/// While one lives, over_all_cores() of this thread uses at most `max` threads.
 class LimitedCores {
  public:
-  explicit LimitedCores(int64_t most) noexcept;
+  explicit LimitedCores(int64_t max) noexcept;
   ~LimitedCores();
   LimitedCores(const LimitedCores&) = delete;
   LimitedCores& operator=(const LimitedCores&) = delete;

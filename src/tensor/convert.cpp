@@ -41,9 +41,9 @@ void load_halves(const std::byte* stored, std::span<float> values, Convert conve
 }
 
 template <typename Integer>
-Integer saturated(float value, double least, double largest) {
+Integer saturated(float value, double min, double largest) {
   if (std::isnan(value)) return 0;
-  return static_cast<Integer>(std::clamp(std::nearbyint(static_cast<double>(value)), least, largest));
+  return static_cast<Integer>(std::clamp(std::nearbyint(static_cast<double>(value)), min, largest));
 }
 
 int8_t to_int4(float value) { return saturated<int8_t>(value, -8, 7); }

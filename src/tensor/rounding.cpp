@@ -8,11 +8,11 @@ namespace attune {
 namespace {
 
 /// Returns the rounding of a type with `digits` bits of significand, the leading one included, whose spacing near zero
-/// is 2^`least`.
-constexpr Rounding of_float(int digits, int least, double largest) {
+/// is 2^`min`.
+constexpr Rounding of_float(int digits, int min, double largest) {
   double unit = 1, step = 0.5;
   for (int i = 0; i < digits; ++i) unit /= 2;
-  for (int i = 0; i > least; --i) step /= 2;
+  for (int i = 0; i > min; --i) step /= 2;
   return {unit, step, largest};
 }
 

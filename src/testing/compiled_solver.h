@@ -17,7 +17,7 @@ namespace attune {
 class CompiledSolver final : public Solver {
  public:
   using Script = std::function<std::string(const Config&)>;
-  /// `times_us`: the first is the untuned config. `on_prepare` is called when a candidate is prepared.
+  /// `times_us`: the first is the default config. `on_prepare` is called when a candidate is prepared.
   CompiledSolver(std::vector<int64_t> times_us, Script script, std::function<void(const Config&)> on_prepare = {})
       : times_us_(std::move(times_us)), script_(std::move(script)), on_prepare_(std::move(on_prepare)) {}
 
@@ -47,7 +47,7 @@ class CompiledSolver final : public Solver {
       for (const int64_t us : solver_.times_us_) configs.push_back(config_of(us));
       return SearchSpace::listed(std::move(configs));
     }
-    Config untuned(const Problem&) override { return config_of(solver_.times_us_.front()); }
+    Config default_config(const Problem&) override { return config_of(solver_.times_us_.front()); }
     std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config, const PrepareContext&) override {
       if (solver_.on_prepare_) solver_.on_prepare_(config);
       const auto us = static_cast<double>(config.integer("us"));

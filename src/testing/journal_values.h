@@ -79,7 +79,7 @@ struct JournalValues {
     value.deadlines = {60000, 2000};
     value.incumbent = Incumbent{candidate("a=7"), 9.5, "row,of,the table"};
     value.dropped_bests = {{candidate("a=8"), 11.5, 4096}};
-    value.best_untuned = BestUntuned{candidate(""), 2.5, 1.25, true};
+    value.best_default = BestDefault{candidate(""), 2.5, 1.25, true};
     value.device_id = "g:1";
     return value;
   }

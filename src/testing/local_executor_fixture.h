@@ -56,7 +56,7 @@ class PlantedSolver final : public Solver {
         rows.push_back(Config::parse(fmt::format("fault={};us=5", kFaultNames[fault])));
       return SearchSpace::listed(std::move(rows));
     }
-    Config untuned(const Problem&) override { return Config::parse("fault=none;us=5"); }
+    Config default_config(const Problem&) override { return Config::parse("fault=none;us=5"); }
     std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config, const PrepareContext&) override {
       if (config.text("fault") == "load") fail(ErrorCode::invalid_input, "no such algorithm");
       const auto named = std::find(kFaultNames.begin(), kFaultNames.end(), config.text("fault"));

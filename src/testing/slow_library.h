@@ -85,7 +85,7 @@ class SlowLibrary final : public Solver {
       return SearchSpace::listed(std::move(all));
     }
     std::optional<bool> offers(const Problem&, const Config&) override { return true; }
-    Config untuned(const Problem&) override { return config_of(0); }
+    Config default_config(const Problem&) override { return config_of(0); }
     std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config, const PrepareContext&) override {
       const auto us = config.integer("us");
       return std::make_unique<EnqueuedGemm>(GemmShape::of(problem), static_cast<double>(us), true, device_,

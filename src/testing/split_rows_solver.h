@@ -43,7 +43,7 @@ class SplitRowsSolver final : public Solver, public StaticSpace {
                                  {.name = "upper", .values = {first}, .part = 0}},
                                 {});
   }
-  Config untuned(const Problem& problem, const DeviceInfo& device) const override {
+  Config default_config(const Problem& problem, const DeviceInfo& device) const override {
     return space(problem, device).at(0);
   }
   std::unique_ptr<Backend> open(Device& device) const override {

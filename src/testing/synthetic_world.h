@@ -83,7 +83,7 @@ inline ContestResult play(Contest& contest, SyntheticWorld& world, const std::ve
                           const std::function<void(const std::vector<Turn>&, Phase)>& watch = {}) {
   size_t num_joined = 0;
   while (true) {
-    const Want want = contest.next();
+    const ContestRequest want = contest.next();
     if (std::holds_alternative<ContestEnd>(want)) return contest.result();
     if (const auto* request = std::get_if<WantEntrants>(&want)) {
       for (uint32_t i = 0; i < request->max_count && num_joined < entrants.size(); ++i) {

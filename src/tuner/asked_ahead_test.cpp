@@ -133,17 +133,18 @@ TEST_F(AskedAhead, CandidatesAreAskedForWhileAnotherIsAdmitted) {
 
 TEST_F(AskedAhead, TheDeviceDoesNotWaitForALongQuestion) {
   fill_cache();
-  constexpr size_t kUntuned = 1, kAskedBefore = 3;
+  constexpr size_t kDefaultConfig = 1, kAskedBefore = 3;
   size_t num_meanwhile = 0;
   on_log_ = [&](const std::string& what) {
     if (what != "?4") return;
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(5);
-    while (num_admissions_ < kUntuned + kAskedBefore && std::chrono::steady_clock::now() < until)
+    while (num_admissions_ < kDefaultConfig + kAskedBefore && std::chrono::steady_clock::now() < until)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     num_meanwhile = num_admissions_;
   };
   run(compiling, {});
-  EXPECT_EQ(num_meanwhile, kUntuned + kAskedBefore) << "all that were asked for before are admitted while it computes";
+  EXPECT_EQ(num_meanwhile, kDefaultConfig + kAskedBefore)
+      << "all that were asked for before are admitted while it computes";
   EXPECT_THAT(log_, testing::StartsWith("?1 ?2 ?3 =0 ?4 ?5 ?6 =")) << "in the same order as ever";
 }
 

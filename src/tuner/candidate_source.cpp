@@ -63,10 +63,11 @@ CandidateSource::CandidateSource(const WorkItem& item, const DeviceInfo& device,
       ++num_banned_[ban];
       continue;
     }
-    if (const Candidate untuned{contender.solver, contender.version, contender.untuned}; !is_refused(untuned))
-      untuned_.push_back(untuned);
+    if (const Candidate default_config{contender.solver, contender.version, contender.default_config};
+        !is_refused(default_config))
+      defaults_.push_back(default_config);
     else
-      refusals_.push_back(untuned.name() + " " + ban_clause(*ban_of(untuned)));
+      refusals_.push_back(default_config.name() + " " + ban_clause(*ban_of(default_config)));
     versions_.insert(contender.versions.begin(), contender.versions.end());
     // Rows of one weight share a config, which must serve every M.
     if (options.protocol.require == Requirement::batch_invariant) contender.space = contender.invariant;
@@ -76,9 +77,9 @@ CandidateSource::CandidateSource(const WorkItem& item, const DeviceInfo& device,
     const auto begin_with = [&](const Config& config) {
       if (const auto index = search.contender.space.index_of(config)) search.start.push_back(*index);
     };
-    begin_with(search.contender.untuned);
+    begin_with(search.contender.default_config);
     for (const Config& config : search.contender.recommended) {
-      if (config == search.contender.untuned) continue;
+      if (config == search.contender.default_config) continue;
       if (const Candidate one{search.contender.solver, search.contender.version, config}; !is_refused(one))
         recommended_.push_back(one);
       begin_with(config);

@@ -40,8 +40,8 @@ class CandidateSource final : public CandidateSearch {
   void begin(const PriorKnowledge& known) override;
 
   /// Default configs in the order of the family's baselines, then the other solvers'.
-  const std::vector<Candidate>& untuned() const noexcept { return untuned_; }
-  /// The libraries' recommendations other than their default configs, in the order of untuned(). If every default
+  const std::vector<Candidate>& defaults() const noexcept { return defaults_; }
+  /// The libraries' recommendations other than their default configs, in the order of defaults(). If every default
   /// config is wrong, the first correct recommendation is the baseline.
   const std::vector<Candidate>& recommended() const noexcept { return recommended_; }
   /// The incumbent, if its solver takes part with the version of the row.
@@ -89,7 +89,7 @@ class CandidateSource final : public CandidateSearch {
   std::vector<SolverState> states_;  ///< States of searches_, in their order.
   bool has_begun_ = false;
   uint64_t num_left_ = 0;  ///< Candidates that all searches together may still ask for.
-  std::vector<Candidate> untuned_, recommended_;
+  std::vector<Candidate> defaults_, recommended_;
   std::optional<Candidate> incumbent_;
   Versions versions_;
   std::vector<std::string> refusals_;

@@ -23,7 +23,7 @@ Contender contender(std::string_view solver, int num_configs = 2) {
   Contender one;
   one.solver = solver;
   one.version = one.versions[one.solver] = std::string(1, '1');
-  one.untuned = Config::parse("a=1");
+  one.default_config = Config::parse("a=1");
   std::vector<Config> configs;
   for (int a = 1; a <= num_configs; ++a) configs.push_back(Config::parse(fmt::format("a={}", a)));
   one.space = SearchSpace::listed(std::move(configs));
@@ -57,7 +57,7 @@ TEST(CandidateSource, WhatIsBannedIsNotTriedAndSaid) {
   };
   CandidateSource one = banning({{"x.gemm@1:a=3", "", "", "wrong"}, {"y.gemm@1:a=1", "", "", "slow"}});
   EXPECT_FALSE(one.incumbent());
-  EXPECT_THAT(one.untuned(), ElementsAre(candidate_of("x.gemm", 1)));
+  EXPECT_THAT(one.defaults(), ElementsAre(candidate_of("x.gemm", 1)));
   EXPECT_THAT(one.refusals(), ElementsAre("y.gemm@1:a=1 is banned: slow"));
   std::vector<Candidate> asked;
   for (int i = 0; i < 20; ++i) {
@@ -72,7 +72,7 @@ TEST(CandidateSource, WhatIsBannedIsNotTriedAndSaid) {
   EXPECT_THAT(one.remarks(),
               ElementsAre("not tried, x.gemm@1:a=3 is banned: wrong", "not tried, y.gemm@1:a=1 is banned: slow"));
   const CandidateSource other = banning({{"y.gemm", "", "", "all of it"}, {"z.gemm", "", "", "not here"}});
-  EXPECT_THAT(other.untuned(), ElementsAre(candidate_of("x.gemm", 1)));
+  EXPECT_THAT(other.defaults(), ElementsAre(candidate_of("x.gemm", 1)));
   EXPECT_EQ(other.versions_of("y.gemm"), nullptr);
   EXPECT_THAT(other.remarks(), ElementsAre("not tried, y.gemm is banned: all of it"));
 }
@@ -88,7 +88,7 @@ TEST(CandidateSource, DefaultsComeInTheOrderOfTheFamilyWhateverTheIds) {
   wanted.emplace_back("a.unlisted");
   const CandidateSource source({.problem = kProduct}, {}, std::move(contenders), {}, {});
   std::vector<std::string> order;
-  for (const Candidate& untuned : source.untuned()) order.push_back(untuned.solver);
+  for (const Candidate& default_config : source.defaults()) order.push_back(default_config.solver);
   EXPECT_EQ(order, wanted);
 }
 
@@ -96,10 +96,10 @@ TEST(CandidateSource, DefaultsComeInTheOrderOfTheFamilyWhateverTheIds) {
 TEST(CandidateSource, TheStockOfAnApplicationIsTheFirstDefault) {
   const std::string stock(op_of(kProduct).family().stock);
   std::vector<Contender> contenders = {contender("onednn.gemm"), contender(stock)};
-  EXPECT_EQ(untuned_candidate(kProduct, contenders), candidate_of("onednn.gemm", 1)) << "it serves by rows alone";
+  EXPECT_EQ(default_candidate(kProduct, contenders), candidate_of("onednn.gemm", 1)) << "it serves by rows alone";
   EXPECT_EQ(baseline_candidate(kProduct, contenders), candidate_of(stock, 1));
   const CandidateSource source({.problem = kProduct}, {}, std::move(contenders), {}, {});
-  EXPECT_THAT(source.untuned(), ElementsAre(candidate_of(stock, 1), candidate_of("onednn.gemm", 1)));
+  EXPECT_THAT(source.defaults(), ElementsAre(candidate_of(stock, 1), candidate_of("onednn.gemm", 1)));
 }
 
 TEST(CandidateSource, BeginsWithWhatALibraryRecommends) {
@@ -108,7 +108,7 @@ TEST(CandidateSource, BeginsWithWhatALibraryRecommends) {
   CandidateSource source({.problem = kProduct}, {}, {one}, {}, {.incumbent = candidate_of("onednn.gemm", 77)});
   EXPECT_THAT(source.recommended(), ElementsAre(candidate_of("onednn.gemm", 150), candidate_of("onednn.gemm", 120),
                                                 Candidate{"onednn.gemm", "1", Config::parse("a=nowhere")}))
-      << "without the untuned config";
+      << "without the default config";
   source.begin({});
   EXPECT_THAT(source.ask(4), ElementsAre(candidate_of("onednn.gemm", 1), candidate_of("onednn.gemm", 150),
                                          candidate_of("onednn.gemm", 120), candidate_of("onednn.gemm", 77)));

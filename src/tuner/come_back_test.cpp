@@ -39,7 +39,7 @@ class ChangingSolver final : public Solver {
       for (const auto& row : solver_.rows_) configs.push_back(Config::parse(row));
       return SearchSpace::listed(std::move(configs));
     }
-    Config untuned(const Problem&) override { return Config::parse(solver_.rows_.front()); }
+    Config default_config(const Problem&) override { return Config::parse(solver_.rows_.front()); }
     std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config, const PrepareContext&) override {
       return std::make_unique<PlantedGemm>(GemmShape::of(problem), Fault::none, [this, config] {
         device_.advance_us(static_cast<double>(config.integer(solver_.phase_ == Phase::race ? "us" : "then")));
@@ -62,7 +62,7 @@ class PhaseObserver final : public TuneObserver {
   Phase phase = Phase::race;
 };
 
-TEST(ComeBack, NothingIsCalledFasterThanAnUntunedConfigThatItDidNotBeat) {
+TEST(ComeBack, NothingIsCalledFasterThanADefaultConfigThatItDidNotBeat) {
   PhaseObserver observer;
   FakeDevice device;
   Registry solvers;
@@ -87,10 +87,10 @@ TEST(ComeBack, NothingIsCalledFasterThanAnUntunedConfigThatItDidNotBeat) {
   SCOPED_TRACE(all + std::to_string(result.num_candidates));
   EXPECT_EQ(decision.winner.config.key(), "then=30;us=52");
   EXPECT_EQ(decision.verdict, Verdict::faster);
-  ASSERT_TRUE(decision.best_untuned);
-  EXPECT_EQ(decision.best_untuned->candidate.solver, "openblas.gemm");
-  EXPECT_FALSE(decision.best_untuned->screened) << "they met in the finals";
-  EXPECT_NEAR(decision.best_untuned->ratio, 50.0 / 30, 0.01);
+  ASSERT_TRUE(decision.best_default);
+  EXPECT_EQ(decision.best_default->candidate.solver, "openblas.gemm");
+  EXPECT_FALSE(decision.best_default->screened) << "they met in the finals";
+  EXPECT_NEAR(decision.best_default->ratio, 50.0 / 30, 0.01);
 }
 
 }  // namespace

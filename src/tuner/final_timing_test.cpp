@@ -43,7 +43,7 @@ class TimedSolver final : public Solver {
       for (const int us : solver_.us_) configs.push_back(Config({{"us", int64_t{us}}}));
       return SearchSpace::listed(std::move(configs));
     }
-    Config untuned(const Problem& problem) override { return space(problem).at(0); }
+    Config default_config(const Problem& problem) override { return space(problem).at(0); }
     std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config, const PrepareContext&) override {
       return std::make_unique<EnqueuedGemm>(GemmShape::of(problem), static_cast<double>(config.integer("us")),
                                             solver_.capturable_, device_);
@@ -80,10 +80,10 @@ class TurnsExecutor final : public ForwardingExecutor {
 class FinalTiming : public testing::Test {
  protected:
   /// Tunes a problem with a default of 90 µs, a candidate of 70 µs and another default config of 72 µs.
-  TuneResult tune(bool is_opponent_capturable, double sample_share = 1) {
+  TuneResult tune(bool is_default_capturable, double sample_share = 1) {
     Registry solvers;
     solvers.add(std::make_unique<TimedSolver>("onednn.gemm", std::vector<int>{90, 70}, true));
-    solvers.add(std::make_unique<TimedSolver>("openblas.gemm", std::vector<int>{72}, is_opponent_capturable));
+    solvers.add(std::make_unique<TimedSolver>("openblas.gemm", std::vector<int>{72}, is_default_capturable));
     LocalExecutor inner(device_, solvers);
     TurnsExecutor executor(inner);
     TunerOptions options;
@@ -136,8 +136,8 @@ TEST_F(FinalTiming, IsByEventsForAllIfOneFinalistCannotBeCaptured) {
     const Measurement& measurement = *record.outcome.measurement;
     const bool is_graph = record.stage == Stage::screen && record.candidate.solver == "onednn.gemm";
     EXPECT_EQ(measurement.timing, is_graph ? Timing::graph : Timing::events) << record.candidate.name();
-    const auto [least, most] = std::ranges::minmax_element(measurement.samples, {}, &Sample::us);
-    EXPECT_EQ(least->us, most->us) << "one way of timing in one measurement: " << record.candidate.name();
+    const auto [min, max] = std::ranges::minmax_element(measurement.samples, {}, &Sample::us);
+    EXPECT_EQ(min->us, max->us) << "one way of timing in one measurement: " << record.candidate.name();
     num_graphs += is_graph ? 1 : 0;
   }
   EXPECT_EQ(num_graphs, 2) << "the race times each in its own best way";

@@ -17,7 +17,7 @@ std::vector<Contender> golden_contenders() {
     one.solver = std::string(name) + ".gemm";
     one.version = one.versions[one.solver] = std::string(1, '1');
     one.space = golden.space;
-    one.untuned = golden.space.at(golden.start.front());
+    one.default_config = golden.space.at(golden.start.front());
     contenders.push_back(std::move(one));
   }
   return contenders;
@@ -61,7 +61,7 @@ TEST(GoldenCandidates, SolversAreAskedInAKnownOrder) {
       options.split_k = split_k;
       CandidateSource source({.problem = golden.problem}, golden.device, contenders, options, start);
       source.begin({});
-      for (const Candidate& untuned : source.untuned()) source.tell(untuned, {});
+      for (const Candidate& default_config : source.defaults()) source.tell(default_config, {});
       lines.push_back(fmt::format("{} split_k={}:{}", strategy, split_k ? 1 : 0, candidates_of(source, contenders)));
     }
   }

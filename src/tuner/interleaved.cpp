@@ -213,7 +213,7 @@ std::vector<TimedCandidate> time_interleaved(Executor& executor, const Problem& 
                             .verify = true,
                             .twice = true,
                             .limits = limits,
-                            .must_meet = i > 0 || !options.first_is_opponent,
+                            .must_meet = i > 0 || !options.first_is_best_default,
                             .output = {}}},
                           options.tick);
     results[i].outcome = std::move(admitted.verified);

@@ -26,7 +26,7 @@ struct InterleavedOptions {
   uint32_t rounds = 31;  ///< 0: verify only.
   uint64_t seed = 0;
   /// True if the first candidate need not meet the protocol's requirement: the others are compared with it.
-  bool first_is_opponent = false;
+  bool first_is_best_default = false;
   Kernels* kernels = nullptr;  ///< Null: candidates that need compiled kernels fail.
   Limits limits;               ///< For each candidate, as limits_on() completes them.
   Tick tick;  ///< For a caller that may be interrupted, called while the executor or compilers work; empty: never.

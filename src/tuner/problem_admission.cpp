@@ -162,6 +162,10 @@ EntrantFacts* ProblemRun::admit_built(const Candidate& candidate, Kernels::Build
   context_.look_ahead.admitted(trial.prepare_s, admission_s);
   trial.prepare_s += admission_s;
   if (admitted.verified.status == Status::cancelled) return nullptr;
+  if (admitted.lacks_memory) {
+    abandon("its operands found no memory: " + admitted.verified.detail);
+    return nullptr;
+  }
   num_admission_launches_ += admitted.launches;
   EntrantFacts entrant{candidate,
                        slot,
@@ -198,7 +202,7 @@ void ProblemRun::join(EntrantFacts& entrant) {
                  .layout = layout_of(entrant.candidate),
                  .workspace_bytes = entrant.workspace_bytes,
                  .baseline = entrant.slot == baseline_,
-                 .untuned = is_opponent(entrant.candidate),
+                 .is_default = must_be_beaten(entrant.candidate),
                  .incumbent = incumbent,
                  .may_win = may_win(entrant),
                  .shortlisted = entrant.shortlisted});
@@ -218,13 +222,13 @@ EntrantFacts* ProblemRun::set_baseline(std::span<const Candidate> candidates) {
   return nullptr;
 }
 
-void ProblemRun::admit_untuned() {
+void ProblemRun::admit_defaults() {
   // Default configs first: the first correct one in the family's order is the baseline of this problem.
-  const Want want = contest_.next();
+  const ContestRequest want = contest_.next();
   ATTUNE_CHECK(std::holds_alternative<WantEntrants>(want), "a new contest must ask for entrants");
   std::vector<EntrantFacts*> admitted;
-  if (asked_ahead_ == 0) compile_ahead(source_->untuned());  // Otherwise open() has done it.
-  for (const Candidate& candidate : source_->untuned()) {
+  if (asked_ahead_ == 0) compile_ahead(source_->defaults());  // Otherwise open() has done it.
+  for (const Candidate& candidate : source_->defaults()) {
     if (context_.must_stop()) return;
     if (baseline_ != 0 && !fits(until_decision_s(candidate))) break;
     cut_unless_fits(until_decision_s(candidate));
@@ -235,6 +239,7 @@ void ProblemRun::admit_untuned() {
     if (baseline_ == 0) baseline_ = entrant->slot;
     admitted.push_back(entrant);
   }
+  if (cut_) return;
   if (baseline_ == 0 && fits(forecast_.decision_s())) {
     if (EntrantFacts* entrant = set_baseline(source_->recommended())) admitted.push_back(entrant);
   }
@@ -268,10 +273,11 @@ void ProblemRun::admit_more() {
     if (!is_new) continue;
     tell_progress();
     // A given candidate is wanted even if it was slower than another.
-    if (EntrantFacts* entrant = admit(candidate, is_given(candidate))) {
-      join(*entrant);
-      ++num_joined;
-    }
+    EntrantFacts* const entrant = admit(candidate, is_given(candidate));
+    if (!joining_) return;  // The problem has no memory.
+    if (entrant == nullptr) continue;
+    join(*entrant);
+    ++num_joined;
   }
   const size_t joined = num_joined;
   joining_.reset();

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The part of ProblemRun that records results and decides.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <utility>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "tuner/problem/decision_maker.h"
 #include "tuner/problem_run.h"
 
@@ -98,10 +101,10 @@ void ProblemRun::settle_short_list() {
 }
 
 Decision ProblemRun::decision_of(const ContestResult& outcome) {
-  std::vector<Candidate> opponents = source_->untuned();
+  std::vector<Candidate> to_beat = source_->defaults();
   const auto& recommended = source_->recommended();
-  opponents.insert(opponents.end(), recommended.begin(), recommended.end());
-  std::erase_if(opponents, [&](const Candidate& one) { return !is_opponent(one); });
+  to_beat.insert(to_beat.end(), recommended.begin(), recommended.end());
+  std::erase_if(to_beat, [&](const Candidate& one) { return !must_be_beaten(one); });
   return make_decision({.problem = item_.problem,
                         .device = context_.executor.device(),
                         .protocol = how_.protocol,
@@ -110,7 +113,7 @@ Decision ProblemRun::decision_of(const ContestResult& outcome) {
                         .race_times = race_times_,
                         .failures = result_.failures,
                         .contenders = contenders_,
-                        .opponents = std::move(opponents),
+                        .to_beat = std::move(to_beat),
                         .versions = source_->versions(),
                         .strategy = how_.strategy.name,
                         .incumbent = item_.incumbent,
@@ -147,15 +150,23 @@ void ProblemRun::decide() {
     journal.emplace_back(record_of(entrant, Stage::final, std::move(evidence)));
   }
   result_.decision = decision_of(outcome);
-  const auto& untuned = result_.decision->best_untuned;
-  if (outcome.verdict == Verdict::faster && untuned && untuned->candidate != result_.decision->winner &&
-      untuned->ratio <= 1) {
+  const auto& default_config = result_.decision->best_default;
+  if (outcome.verdict == Verdict::faster && default_config && default_config->candidate != result_.decision->winner &&
+      default_config->ratio <= 1) {
     // The race was wrong about one of them, so they meet in the finals.
-    const Candidate candidate = untuned->candidate;
+    const Candidate candidate = default_config->candidate;
     result_.decision.reset();
     if (come_back(candidate)) return;
-    contest_.deny(fmt::format("an untuned config that left the race was as fast: {}", candidate.name()));
+    contest_.deny(fmt::format("a default config that left the race was as fast: {}", candidate.name()));
     return decide();
+  }
+  const size_t num_untried = num_failed_by_machine();
+  const Verdict verdict = result_.decision->verdict;
+  if (num_untried > 0 && (verdict == Verdict::baseline || verdict == Verdict::tie)) {
+    result_.decision.reset();
+    append(journal);
+    return finish(Ending::cut, fmt::format("{} had no memory or no worker, so none is known to be the fastest",
+                                           counted_of(num_untried, result_.num_candidates, "candidate")));
   }
   journal.emplace_back(*result_.decision);
   append(journal);

@@ -32,7 +32,7 @@ TunerOptions options_for(const WorkItem& item, const TunerOptions& run) {
   std::string& procedure = how.protocol.procedure;
   if (!item.solvers.empty()) procedure += fmt::format(" solvers={}", fmt::join(item.solvers, ","));
   for (const Candidate& candidate : item.candidates)
-    procedure += fmt::format(" {}={}", item.untuned_may_win ? "with" : "only", candidate.name());
+    procedure += fmt::format(" {}={}", item.defaults_may_win ? "with" : "only", candidate.name());
   if (item.defaults_only) procedure += " defaults";
   return how;
 }
@@ -112,11 +112,11 @@ void ProblemRun::take_step() {
     if (cut_) finish(Ending::cut, cut_->reason);
   } else if (is_about_to_measure()) {
     state_ = State::racing;
-    admit_untuned();
+    admit_defaults();
   } else if (joining_) {
     admit_more();
   } else {
-    const Want want = contest_.next();
+    const ContestRequest want = contest_.next();
     const bool is_race_over = state_ != State::contesting && contest_.phase() != Phase::race;
     if (is_race_over)
       end_race();  // a finalist may be lost, so the request is dropped and asked for again
@@ -146,7 +146,7 @@ void ProblemRun::note_time(TimeUse before) {
   context_.time += time;
 }
 
-void ProblemRun::fulfil(const Want& want) {
+void ProblemRun::fulfil(const ContestRequest& want) {
   if (const auto* entrants = std::get_if<WantEntrants>(&want)) {
     joining_ = {.max_count = entrants->max_count};
     admit_more();
@@ -171,6 +171,7 @@ void ProblemRun::open() {
   state_ = State::admitting;
   if (context_.interrupted()) return finish(Ending::cut, "interrupted before a decision");
   if (opened.lost) return finish(Ending::cut, "its workers died while no candidate ran in them: " + opened.refused);
+  if (opened.lacks_memory) return finish(Ending::cut, opened.refused);
   if (!opened.refused.empty()) return finish(Ending::refused, opened.refused);
   apply_parts(opened.contenders);
   context_.neighbours.refresh(context_.journal);
@@ -180,7 +181,7 @@ void ProblemRun::open() {
   source_ =
       std::make_unique<CandidateSource>(item_, context_.executor.device(), std::move(opened.contenders), how_, start);
   result_.versions = source_->versions();
-  if (source_->untuned().empty()) return finish(Ending::unsupported, failure_summary());
+  if (source_->defaults().empty()) return finish(Ending::unsupported, failure_summary());
   if (item_.goal == Goal::decision) {
     const bool is_row_banned = item_.incumbent && source_->ban_of(item_.incumbent->candidate) != nullptr;
     const bool may_keep_row = item_.has_row && !how_.retune && !is_row_banned;
@@ -207,7 +208,7 @@ void ProblemRun::open() {
                   [&](const std::string& solver) { return source_->versions_of(solver); });
   // Fixed from now on: the results that a strategy knows when it is asked must not depend on compile times.
   if (how_.compiles_beside_measuring && context_.kernels != nullptr &&
-      context_.kernels->are_needed(Kernels::requests_of(item_.problem, contenders_, source_->untuned())))
+      context_.kernels->are_needed(Kernels::requests_of(item_.problem, contenders_, source_->defaults())))
     asked_ahead_ = how_.asked_ahead > 0
                        ? how_.asked_ahead
                        : context_.look_ahead.window(context_.kernels->num_jobs(), how_.contest.race.batch);
@@ -215,7 +216,7 @@ void ProblemRun::open() {
   search_->begin({history_.trials(), context_.costs});
   if (asked_ahead_ > 0) {
     std::vector<std::string> recipes;
-    for (const auto& own : compile_ahead(source_->untuned())) recipes.insert(recipes.end(), own.begin(), own.end());
+    for (const auto& own : compile_ahead(source_->defaults())) recipes.insert(recipes.end(), own.begin(), own.end());
     awaits_kernels(std::move(recipes));
     // The first candidates of a search need no results. Their kernels are compiled by the time that this problem races.
     search_->ask(asked_ahead_ + 1);
@@ -238,7 +239,7 @@ void ProblemRun::apply_parts(std::vector<Contender>& contenders) const {
     std::vector<std::vector<Candidate>> lists;
     if (!searches() && !contender.parts.empty()) {
       lists.resize(contender.parts.size());
-      add_parts(contender, contender.untuned, lists);
+      add_parts(contender, contender.default_config, lists);
       for (const Candidate& given : item_.candidates) {
         if (given.solver == contender.solver) add_parts(contender, given.config, lists);
       }
@@ -342,15 +343,19 @@ Milliseconds ProblemRun::run_limit(uint32_t launches) const {
 /// the problem, and another run may decide it.
 void ProblemRun::finish_without_row() {
   std::string nobody =
-      baseline_ == 0 ? "no solver's untuned or recommended config is correct, so there is no default to compare with; "
+      baseline_ == 0 ? "no solver's default or recommended config is correct, so there is no default to compare with; "
                      : "";
   if (const Requirement required = how_.protocol.require; required != Requirement::none && !has_possible_winner())
     nobody += fmt::format("no candidate on this machine is {}, as --require asks; ", text(required));
-  const auto machine_failed = [](const auto& one) {
-    return one.second.status == Status::device_lost || one.second.status == Status::out_of_memory;
-  };
-  const bool may_be_decided = std::any_of(result_.failures.begin(), result_.failures.end(), machine_failed);
+  const bool may_be_decided = num_failed_by_machine() > 0;
   finish(may_be_decided ? Ending::cut : Ending::unsupported, (may_be_decided ? "" : nobody) + failure_summary());
+}
+
+/// Number of candidates that had no memory or lost their worker, which says nothing about them.
+size_t ProblemRun::num_failed_by_machine() const {
+  return static_cast<size_t>(std::count_if(result_.failures.begin(), result_.failures.end(), [](const auto& one) {
+    return one.second.status == Status::device_lost || one.second.status == Status::out_of_memory;
+  }));
 }
 
 std::string ProblemRun::failure_summary() const {
@@ -366,22 +371,22 @@ std::string ProblemRun::failure_summary() const {
                      outcome.detail);
 }
 
-bool ProblemRun::is_opponent(const Candidate& candidate) const {
+bool ProblemRun::must_be_beaten(const Candidate& candidate) const {
   const auto baseline = entrants_.find(baseline_);
   if (baseline != entrants_.end() && baseline->second.candidate == candidate) return true;
-  return is_of_library(candidate) && is_among(source_->untuned(), candidate);
+  return is_of_library(candidate) && is_among(source_->defaults(), candidate);
 }
 
 bool ProblemRun::must_meet(const Candidate& candidate) const {
-  const bool is_untuned = is_among(source_->untuned(), candidate);
-  if (baseline_ == 0 && (is_untuned || is_among(source_->recommended(), candidate))) return false;
-  return !is_untuned || !is_of_library(candidate);
+  const bool is_default = is_among(source_->defaults(), candidate);
+  if (baseline_ == 0 && (is_default || is_among(source_->recommended(), candidate))) return false;
+  return !is_default || !is_of_library(candidate);
 }
 
 bool ProblemRun::is_given(const Candidate& candidate) const { return is_among(item_.candidates, candidate); }
 
 bool ProblemRun::may_win(const EntrantFacts& entrant) const {
-  return (item_.untuned_may_win || is_given(entrant.candidate)) && meets(entrant.states, how_.protocol.require);
+  return (item_.defaults_may_win || is_given(entrant.candidate)) && meets(entrant.states, how_.protocol.require);
 }
 
 bool ProblemRun::has_possible_winner() const {

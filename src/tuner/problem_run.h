@@ -97,7 +97,7 @@ class ProblemRun {
   bool is_of_present_binaries(const Decision& decision);
   /// Whether a winner must beat the candidate: the baseline, or a library's default config. The default config of a
   /// generated kernel is a candidate like others.
-  bool is_opponent(const Candidate& candidate) const;
+  bool must_be_beaten(const Candidate& candidate) const;
   /// Whether the candidate must state the requirement of the run, because it may win. Default configs that a winner
   /// must beat need not.
   bool must_meet(const Candidate& candidate) const;
@@ -107,13 +107,13 @@ class ProblemRun {
   void take_step();
   void append(std::span<const Entry> entries);
   void note_time(TimeUse before);
-  void fulfil(const Want& want);
+  void fulfil(const ContestRequest& want);
   std::vector<std::vector<std::string>> compile_ahead(std::span<const Candidate> candidates);
   void take_asked();
   bool has_asked();
   void ask_due();
   bool has_next();
-  void admit_untuned();
+  void admit_defaults();
   EntrantFacts* set_baseline(std::span<const Candidate> candidates);
   void admit_more();
   bool awaits_kernels(std::vector<std::string> recipes);
@@ -122,12 +122,13 @@ class ProblemRun {
   EntrantFacts* admit_built(const Candidate& candidate, Kernels::BuildResult built,
                             const CandidateHistory::Result* known);
   bool is_known_failure(const Candidate& candidate);
+  size_t num_failed_by_machine() const;
   std::string failure_summary() const;
   void note_failure(const Candidate& candidate, const Outcome& outcome, Trial trial = {});
   void warm_up();
   void join(EntrantFacts& entrant);
   void sample(std::vector<Turn> schedule);
-  bool needs_recheck(const Want& want) const;
+  bool needs_recheck(const ContestRequest& want) const;
   void recheck();
   void bring_back();
   bool come_back(const Candidate& candidate);

@@ -51,7 +51,7 @@ void ProblemRun::sample(std::vector<Turn> schedule) {
 }
 
 /// Whether the last samples must be verified first, because the contest leaves the worker or decides.
-bool ProblemRun::needs_recheck(const Want& want) const {
+bool ProblemRun::needs_recheck(const ContestRequest& want) const {
   const bool is_over = !std::holds_alternative<WantSamples>(want) && !std::holds_alternative<WantEntrants>(want);
   return is_over && !unchecked_.empty() && !(cut_ && cut_->is_abandoned);
 }
@@ -203,7 +203,7 @@ void ProblemRun::withdraw(Slot slot) {
   unchecked_.clear();
   if (slot != baseline_) return;
   baseline_ = 0;
-  EntrantFacts* next = set_baseline(source_->untuned());
+  EntrantFacts* next = set_baseline(source_->defaults());
   if (next == nullptr) next = set_baseline(source_->recommended());
   if (next != nullptr) join(*next);
 }

@@ -52,7 +52,9 @@ class TimedSolver final : public Solver {
       for (const int us : solver_.times_) configs.push_back(Config::parse(fmt::format("us={}", us)));
       return SearchSpace::listed(configs);
     }
-    Config untuned(const Problem&) override { return Config::parse(fmt::format("us={}", solver_.times_.front())); }
+    Config default_config(const Problem&) override {
+      return Config::parse(fmt::format("us={}", solver_.times_.front()));
+    }
     std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config, const PrepareContext&) override {
       const auto us = static_cast<double>(config.integer("us"));
       return std::make_unique<PlantedGemm>(GemmShape::of(problem), Fault::none, [this, us] { device_.advance_us(us); });
@@ -171,12 +173,74 @@ TEST(RandomFailures, EndInADecisionOrAReasonAndBreakNoCheck) {
       for (const auto& [candidate, outcome] : result.failures) {
         const bool machine_failed = outcome.status == Status::out_of_memory || outcome.status == Status::device_lost;
         EXPECT_FALSE(machine_failed && result.ending == Ending::unsupported) << "seed " << seed;
+        const bool is_default_best = result.decision && (result.decision->verdict == Verdict::baseline ||
+                                                         result.decision->verdict == Verdict::tie);
+        EXPECT_FALSE(machine_failed && is_default_best) << "seed " << seed;
       }
     }
   }
   if (first == nullptr) {
     EXPECT_GT(endings[Ending::decided], num / 2);
   }
+}
+
+/// A device without memory: for every candidate but one solver's, or for the operands of the problem.
+class ExecutorWithoutMemory final : public ForwardingExecutor {
+ public:
+  ExecutorWithoutMemory(Executor& inner, std::string spared) : ForwardingExecutor(inner), spared_(std::move(spared)) {}
+  int descriptor() const override { return -1; }
+  void begin(Request request) override {
+    const auto* admit = std::get_if<request::Admit>(&request);
+    if (admit == nullptr || admit->admission.candidate.solver == spared_)
+      return ForwardingExecutor::begin(std::move(request));
+    ++num_refused_;
+    own_ = AdmitAnswer{.slot = admit->slot,
+                       .verified = {Status::out_of_memory, "the GPU has no 12 MiB left", {}},
+                       .lacks_memory = spared_.empty()};
+  }
+  std::optional<Answer> take() override {
+    return own_ ? std::exchange(own_, std::nullopt) : ForwardingExecutor::take();
+  }
+  size_t num_refused() const noexcept { return num_refused_; }
+
+ private:
+  std::string spared_;
+  size_t num_refused_ = 0;
+  std::optional<Answer> own_;
+};
+
+TuneResult tune_without_memory(const std::string& spared, size_t& num_refused) {
+  FakeDevice device;
+  Registry solvers;
+  solvers.add(std::make_unique<TimedSolver>("onednn.gemm", std::vector<int>{20}));
+  solvers.add(std::make_unique<TimedSolver>("jit_cpu.gemm", std::vector<int>{18, 10, 11, 12}));
+  LocalExecutor inner(device, solvers);
+  ExecutorWithoutMemory executor(inner, spared);
+  const auto journal = open_memory_journal();
+  TestClock clock;
+  SilentObserver observer;
+  const std::atomic<bool> interrupted = false;
+  const auto problem = Problem::parse("gemm_a16w16 m=2 n=3 k=4 dtype=fp32");
+  const std::vector<WorkItem> items = {{.problem = op_of(problem).normalise(problem, {})}};
+  const auto results = Tuner(executor, *journal, {}, clock).run(items, observer, interrupted);
+  num_refused = executor.num_refused();
+  return results.front();
+}
+
+TEST(OutOfMemory, ADefaultConfigThatMetNoOtherIsNotCalledTheFastest) {
+  size_t num_refused = 0;
+  const TuneResult result = tune_without_memory("onednn.gemm", num_refused);
+  EXPECT_EQ(result.ending, Ending::cut);
+  EXPECT_EQ(result.reason, "4 of 5 candidates had no memory or no worker, so none is known to be the fastest");
+  EXPECT_FALSE(result.decision);
+}
+
+TEST(OutOfMemory, AProblemWhoseOperandsFindNoneIsLeftAtOnceToTheNextRun) {
+  size_t num_refused = 0;
+  const TuneResult result = tune_without_memory("", num_refused);
+  EXPECT_EQ(result.ending, Ending::cut);
+  EXPECT_EQ(result.reason, "its operands found no memory: the GPU has no 12 MiB left");
+  EXPECT_EQ(num_refused, 1u);
 }
 
 }  // namespace

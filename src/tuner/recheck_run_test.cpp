@@ -34,7 +34,7 @@ class LateSolver final : public Solver {
     SearchSpace space(const Problem&) override {
       return SearchSpace::listed({Config::parse("us=20"), Config::parse("us=15"), Config::parse("us=10")});
     }
-    Config untuned(const Problem&) override { return Config::parse("us=20"); }
+    Config default_config(const Problem&) override { return Config::parse("us=20"); }
     std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config, const PrepareContext&) override {
       const int64_t us = config.integer("us");
       return std::make_unique<PlantedGemm>(GemmShape::of(problem), us == 10 ? fault_ : Fault::none,

@@ -63,7 +63,7 @@ class MortalSolver final : public Solver {
       for (const auto& row : rows_) configs.push_back(Config::parse(row));
       return SearchSpace::listed(std::move(configs));
     }
-    Config untuned(const Problem&) override { return Config::parse(rows_.front()); }
+    Config default_config(const Problem&) override { return Config::parse(rows_.front()); }
     std::vector<Config> recommended(const Problem& one) override {
       std::vector<Config> found;
       const SearchSpace all = space(one);
@@ -143,7 +143,7 @@ TEST(TunerWithLittleTime, ACandidateThatWasNotTriedIsNotBlamed) {
   SilentObserver observer;
   const std::atomic<bool> interrupted = false;
   const WorkItem given{
-      .problem = problem(16, 48), .candidates = {Candidate::parse("onednn.gemm@1:us=4")}, .untuned_may_win = false};
+      .problem = problem(16, 48), .candidates = {Candidate::parse("onednn.gemm@1:us=4")}, .defaults_may_win = false};
   // The baseline alone takes more than the share of one of two problems.
   const auto results = Tuner(executor, *journal, {.budget_s = 14}, clock)
                            .run({given, {.problem = problem(17, 48)}}, observer, interrupted);
@@ -403,14 +403,14 @@ TEST(TunerWithMortalCandidates, PutsTheNextDefaultInThePlaceOfABaselineThatDies)
   }
 }
 
-TEST(TunerWithMortalCandidates, TakesWhatALibraryRecommendsNextWhereItsUntunedConfigFails) {
-  for (const char* untuned : {"us=10;unloadable=1", "us=10;dies=25"}) {
+TEST(TunerWithMortalCandidates, TakesWhatALibraryRecommendsNextWhereItsDefaultConfigFails) {
+  for (const char* default_config : {"us=10;unloadable=1", "us=10;dies=25"}) {
     const auto journal = open_memory_journal();
-    const auto result = tune_with(mortal({untuned, "us=40", "us=30;recommended=1", "us=9"}, {}), *journal);
-    ASSERT_EQ(result.ending, Ending::decided) << untuned << ": " << result.reason;
-    EXPECT_EQ(result.decision->baseline.config.key(), "recommended=1;us=30") << untuned;
-    EXPECT_EQ(result.decision->winner.config.integer("us"), 9) << untuned;
-    EXPECT_EQ(result.decision->best_untuned->candidate, result.decision->baseline) << untuned;
+    const auto result = tune_with(mortal({default_config, "us=40", "us=30;recommended=1", "us=9"}, {}), *journal);
+    ASSERT_EQ(result.ending, Ending::decided) << default_config << ": " << result.reason;
+    EXPECT_EQ(result.decision->baseline.config.key(), "recommended=1;us=30") << default_config;
+    EXPECT_EQ(result.decision->winner.config.integer("us"), 9) << default_config;
+    EXPECT_EQ(result.decision->best_default->candidate, result.decision->baseline) << default_config;
   }
   const auto journal = open_memory_journal();
   EXPECT_EQ(tune_with(mortal({"us=10", "us=30;recommended=1"}, {}), *journal).decision->baseline.config.key(), "us=10");

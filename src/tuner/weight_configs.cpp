@@ -116,7 +116,7 @@ bool WeightConfigs::decide_with(const Candidate& chosen, const Rows& rows, const
   Rows others;
   for (TuneResult* row : rows) {
     if (row->decision && row->decision->winner == chosen) continue;
-    WorkItem item{.problem = row->problem, .candidates = {chosen}, .untuned_may_win = false};
+    WorkItem item{.problem = row->problem, .candidates = {chosen}, .defaults_may_win = false};
     const auto known =
         std::find_if(items_.begin(), items_.end(), [&](const WorkItem& one) { return one.problem == row->problem; });
     if (known != items_.end()) item.incumbent = known->incumbent;

@@ -67,21 +67,21 @@ TEST_F(WorkItemTest, AShortListIsWhatTheRaceLeaves) {
                           [&](const ShortListEntry& one) { return one.candidate == decided.decision->winner; }));
 }
 
-TEST_F(WorkItemTest, GivenCandidatesAreTriedBesideTheUntunedConfigsAlone) {
+TEST_F(WorkItemTest, GivenCandidatesAreTriedBesideTheDefaultConfigsAlone) {
   const Decision whole = *run().decision;
   const auto given = std::find_if(whole.finalists.begin(), whole.finalists.end(),
                                   [&](const Finalist& one) { return one.candidate != whole.winner; });
   ASSERT_NE(given, whole.finalists.end());
   journal_ = open_memory_journal();
   item_.candidates = {given->candidate};
-  item_.untuned_may_win = false;
+  item_.defaults_may_win = false;
   const TuneResult result = run();
   ASSERT_TRUE(result.decision) << result.reason;
   EXPECT_EQ(result.decision->winner, given->candidate);
   EXPECT_TRUE(tried().contains(given->candidate.name()));
   EXPECT_LE(tried().size(), 1 + whole.finalists.size());
   item_.candidates.clear();
-  item_.untuned_may_win = true;
+  item_.defaults_may_win = true;
   EXPECT_EQ(run().ending, Ending::decided) << "the Decision of a restricted search is another one's";
 }
 

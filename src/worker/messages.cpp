@@ -225,7 +225,7 @@ json json_of(const Contender& contender) {
           {"supported", contender.support.yes},
           {"reason", contender.support.reason},
           {"space", json_of(contender.space)},
-          {"untuned", contender.untuned.key()},
+          {"untuned", contender.default_config.key()},
           {"recommended", keys_of(contender.recommended)},
           {"invariant", json_of(contender.invariant)},
           {"parts", keys_of(contender.parts)}};
@@ -295,7 +295,8 @@ json json_of(const request::Hello& hello) {
           {"build", hello.build},
           {"cores", hello.cores},
           {"skipped_solvers", json_of(hello.skipped)},
-          {"memory_share", hello.memory_share}};
+          {"memory_share", hello.memory_share},
+          {"memory_reserve", hello.memory_reserve}};
 }
 json json_of(const request::Open& open) {
   return {{"type", "open"},
@@ -315,7 +316,10 @@ json json_of(const request::Sample& sample) {
 }
 
 json json_of(const reply::Ready& ready) {
-  return {{"type", "ready"}, {"device", json(device_json(ready.device))}, {"build", ready.build}};
+  return {{"type", "ready"},
+          {"device", json(device_json(ready.device))},
+          {"build", ready.build},
+          {"free_bytes", ready.free_bytes}};
 }
 json json_of(const reply::Completion&) { return json::object({{"type", "done"}}); }
 json json_of(const reply::Failure& failed) {
@@ -326,6 +330,7 @@ json json_of(const OpenAnswer& opened) {
           {"id", opened.problem},
           {"refused", opened.refused},
           {"busy", opened.busy},
+          {"lacks_memory", opened.lacks_memory},
           {"contenders", json_of(opened.contenders)},
           {"time", packed(opened.time)}};
 }
@@ -339,6 +344,7 @@ json json_of(const AdmitAnswer& admitted) {
           {"launches", admitted.launches},
           {"bandwidth_gbs", admitted.bandwidth_gbs},
           {"corrupted", admitted.corrupted},
+          {"lacks_memory", admitted.lacks_memory},
           {"states", text(admitted.states)},
           {"output", admitted.output},
           {"timing", name(admitted.timing)},
@@ -360,9 +366,12 @@ json json_of(const SampleAnswer& sampled) {
 WorkerRequest request_of(const json& value) {
   const auto type = text_from(value.at("type"));
   if (type == "hello") {
-    return request::Hello{text_from(value.at("device")), text_from(value.at("build")),
-                          list_from(value.at("cores"), uint32_from), skipped_solvers_from(value.at("skipped_solvers")),
-                          share_from(value.at("memory_share"))};
+    return request::Hello{text_from(value.at("device")),
+                          text_from(value.at("build")),
+                          list_from(value.at("cores"), uint32_from),
+                          skipped_solvers_from(value.at("skipped_solvers")),
+                          share_from(value.at("memory_share")),
+                          uint64_from(value.at("memory_reserve"))};
   }
   if (type == "open") {
     request::Open open{uint32_from(value.at("id")), problem_from(value.at("problem")),
@@ -383,13 +392,15 @@ WorkerRequest request_of(const json& value) {
 Reply answer_of(const json& value) {
   const auto type = text_from(value.at("type"));
   if (type == "ready")
-    return reply::Ready{device_from_json(value.at("device"), "a worker's answer"), text_from(value.at("build"))};
+    return reply::Ready{device_from_json(value.at("device"), "a worker's answer"), text_from(value.at("build")),
+                        uint64_from(value.at("free_bytes"))};
   if (type == "done") return reply::Completion{};
   if (type == "failed") return reply::Failure{error_code_from(value.at("code")), text_from(value.at("message"))};
   if (type == "opened") {
     return OpenAnswer{.problem = uint32_from(value.at("id")),
                       .refused = text_from(value.at("refused")),
                       .busy = value.at("busy").get<bool>(),
+                      .lacks_memory = value.at("lacks_memory").get<bool>(),
                       .contenders = list_from(value.at("contenders"), contender_from),
                       .time = time_from(value.at("time"))};
   }
@@ -402,6 +413,7 @@ Reply answer_of(const json& value) {
                        uint64_from(value.at("launches")),
                        real_from(value.at("bandwidth_gbs")),
                        value.at("corrupted").get<bool>(),
+                       value.at("lacks_memory").get<bool>(),
                        parse_requirement(text_from(value.at("states"))),
                        text_from(value.at("output")),
                        timing_from(value.at("timing")),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <string>
 #include <string_view>
@@ -20,7 +21,8 @@ struct Hello {
   std::vector<uint32_t> cores;  ///< Cores of the device; empty: all that the worker may use.
   /// Solvers that must not be opened, by place in the registry, with the reason.
   std::map<uint32_t, std::string> skipped;
-  double memory_share = 1;  ///< Part of the device's memory that problems may take.
+  double memory_share = 1;      ///< Part of the device's memory that problems may take.
+  uint64_t memory_reserve = 0;  ///< Bytes of the device's memory that they leave free.
   bool operator==(const Hello&) const = default;
 };
 struct Close {
@@ -41,6 +43,8 @@ namespace reply {
 struct Ready {
   DeviceInfo device;
   std::string build;
+  /// Memory of the device that was free; the largest number if that is unknown.
+  uint64_t free_bytes = std::numeric_limits<uint64_t>::max();
   bool operator==(const Ready&) const = default;
 };
 struct Completion {  ///< Answer to close and drop.

@@ -57,6 +57,7 @@ std::string whole_message(unsigned which) {
           1,
           "",
           true,
+          false,
           {{"fake.gemm", "1", {{"a", "1"}}, {}, space, {}}, {.space = SearchSpace::listed({candidate.config})}}}));
     case 10:
       return to_payload(Reply(AdmitAnswer{1, whole_outcome(), 2, 3, 4, 5}));

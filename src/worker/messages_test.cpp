@@ -87,7 +87,7 @@ std::vector<Contender> contenders() {
   std::vector<Contender> all = {contender("jit_cpu.gemm", product), contender("onednn.gemm", {}),
                                 contender("listed", listed), contender("", one)};
   all[0].versions = versions;
-  all[0].untuned = Config::parse("bm=16");
+  all[0].default_config = Config::parse("bm=16");
   all[2].recommended = {Config::parse("algo=7"), Config::parse("algo=1;split=2")};
   all[1].support = Support::no(any_bytes());
   return all;
@@ -125,7 +125,7 @@ std::vector<Reply> answers() {
       reply::Completion{},
       reply::Failure{},
       OpenAnswer{},
-      OpenAnswer{~0u, any_bytes(), true, contenders()},
+      OpenAnswer{~0u, any_bytes(), true, true, contenders()},
       AdmitAnswer{},
       AdmitAnswer{~0u, outcome(), ~0u, Of<uint64_t>::max(), Of<uint64_t>::max() - 1, Of<uint64_t>::max() - 2},
       AdmitAnswer{.slot = 1, .verified = {}, .timing = Timing::graph},
@@ -263,7 +263,7 @@ TEST(Messages, AListOfConfigsArrivesWhateverTheNumberOfItsValues) {
       column.codes.push_back(value + 1);
     }
     const auto space = SearchSpace::listed(ConfigTable(num_values, {column}));
-    const Reply sent = OpenAnswer{1, "", false, {contender("listed", space)}};
+    const Reply sent = OpenAnswer{1, "", false, false, {contender("listed", space)}};
     const Reply came = answer_from(to_payload(sent));
     EXPECT_TRUE(std::get<OpenAnswer>(came).contenders.at(0).space == space) << num_values;
   }
@@ -277,7 +277,7 @@ TEST(Messages, WordsThatAreNotKnownAreRefusedAndShownHarmless) {
   EXPECT_THAT(refusal_with(WorkerRequest(request::Drop{}), "/type", std::string(1 << 20, 'x')), HasSubstr("x…'"));
   const Reply admitted = AdmitAnswer{1, outcome()};
   EXPECT_THAT(refusal_with(admitted, "/verified/measurement/timing", "sundial"), HasSubstr("the timing"));
-  const Reply opened = OpenAnswer{1, "", false, contenders()};
+  const Reply opened = OpenAnswer{1, "", false, false, contenders()};
   EXPECT_THAT(refusal_with(opened, "/contenders/0/space/parameters/0/binding", "later"), HasSubstr("compile_time"));
 }
 
@@ -285,7 +285,7 @@ TEST(Messages, TextsThatMeanNothingAreRefused) {
   EXPECT_NE(refusal_with(WorkerRequest(request::Open{}), "/problem", "gemm m=1 m=2"), "");
   const WorkerRequest admit = request::Admit{1, 2, admission()};
   EXPECT_NE(refusal_with(admit, "/admission/candidate/config", "a=1;a=2"), "");
-  const Reply opened = OpenAnswer{1, "", false, contenders()};
+  const Reply opened = OpenAnswer{1, "", false, false, contenders()};
   EXPECT_NE(refusal_with(opened, "/contenders/0/untuned", "a"), "");
   EXPECT_NE(refusal_with(opened, "/contenders/0/space", json::object()), "");
   EXPECT_NE(refusal_with(opened, "/contenders/0/space/rules/0/reason", "\xff"), "") << "JSON is UTF-8";
@@ -294,7 +294,7 @@ TEST(Messages, TextsThatMeanNothingAreRefused) {
 TEST(Messages, ASpaceWhoseReasonIsNoTextIsTheSendersBug) {
   const auto space = SearchSpace::product({}, {{"id", "1", "\xff"}});
   try {
-    to_payload(Reply(OpenAnswer{1, "", false, {contender("solver", space)}}));
+    to_payload(Reply(OpenAnswer{1, "", false, false, {contender("solver", space)}}));
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::internal);

@@ -9,7 +9,8 @@ namespace {
 
 bool agree(const Contender& a, const Contender& b) {
   return a.solver == b.solver && a.version == b.version && a.versions == b.versions && a.support == b.support &&
-         a.untuned == b.untuned && a.recommended == b.recommended && a.invariant == b.invariant && a.parts == b.parts;
+         a.default_config == b.default_config && a.recommended == b.recommended && a.invariant == b.invariant &&
+         a.parts == b.parts;
 }
 
 }  // namespace

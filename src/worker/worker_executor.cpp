@@ -297,6 +297,7 @@ void WorkerExecutor::start_fresh() {
     }
     // The facts of the first worker stay valid: a second measurement of the bandwidth must not change keys or rules.
     if (device_.id.empty()) {
+      free_bytes_ = std::get<reply::Ready>(answer).free_bytes;
       device_ = std::get<reply::Ready>(std::move(answer)).device;
       if (!options_.name.empty()) device_.id = options_.name;
     }
@@ -437,6 +438,14 @@ bool WorkerExecutor::settle(const WorkerRequest& request, Reply& reply) {
 }
 
 bool WorkerExecutor::settle_opened(const request::Open& open, OpenAnswer& opened) {
+  if (opened.lacks_memory && (spare_ || ending_)) {
+    // Another worker of this executor has memory that the problem may need.
+    options_.spare = false;
+    end_spare();
+    wait_for_end();
+    return false;
+  }
+  if (opened.lacks_memory) opened.refused = in_users_words(std::move(opened.refused), options_);
   const bool is_open = opened.refused.empty() && !opened.busy;
   if (is_open && is_limited_) {
     const bool agrees = complete(opened, *listing_);

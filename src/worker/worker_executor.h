@@ -92,7 +92,12 @@ class WorkerExecutor final : public Executor {
 
   void note_time(Reply& reply);
   request::Hello hello() const {
-    return {options_.device, options_.build, options_.cores, skipped_, options_.device_memory_share};
+    return {options_.device,
+            options_.build,
+            options_.cores,
+            skipped_,
+            options_.device_memory_share,
+            options_.device_memory_reserve};
   }
   bool has_device_for(SharedDevice::Use use);
   void leave_device();
@@ -103,6 +108,7 @@ class WorkerExecutor final : public Executor {
   void let_end(std::unique_ptr<WorkerProcess> worker);
   void wait_for_end();
   void look_at_end();
+  bool has_room_for_two() const;
   bool needs_memory_of_ending(const request::Open* next = nullptr) const;
   bool waits_for_end(const WorkerRequest& request) const;
   void await_end(const WorkerRequest& request);
@@ -149,6 +155,7 @@ class WorkerExecutor final : public Executor {
   std::map<uint32_t, std::string> skipped_;    ///< Solvers that killed every worker that opened them, and the reason.
   std::unique_ptr<SpareWorker> spare_;         ///< Null: no worker stands by.
   uint32_t num_failed_spares_ = 0;
+  uint64_t free_bytes_ = 0;                ///< Memory of the device that was free when the first worker was up.
   bool is_told_ahead_ = false;             ///< Whether prefetch() has announced a next problem.
   bool is_resting_ = false;                ///< Whether the last prefetch() announced that no problem follows.
   std::optional<request::Open> expected_;  ///< The problem that the spare worker is to list next.

@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "device/device_kind.h"
 #include "measure/bench.h"
 #include "ops/op.h"
 #include "worker/worker_executor.h"
@@ -50,7 +51,7 @@ void WorkerExecutor::set_worker(std::unique_ptr<WorkerProcess> worker) {
 
 /// Kills a worker. With WorkerOptions::spare it does not wait for the end, except for the end of an earlier worker.
 void WorkerExecutor::let_end(std::unique_ptr<WorkerProcess> worker) {
-  if (!options_.spare || worker->has_ended()) return;
+  if (!options_.spare || !has_room_for_two() || worker->has_ended()) return;
   wait_for_end();
   ending_.emplace(std::move(worker), bytes_of(problems_, device_));
   poll_set_.watch(ending_->descriptor());
@@ -63,6 +64,13 @@ void WorkerExecutor::wait_for_end() {
 
 void WorkerExecutor::look_at_end() {
   if (ending_ && ending_->is_gone()) wait_for_end();
+}
+
+/// Whether a second worker leaves the first one its memory. On a device that others use, the free part counts.
+bool WorkerExecutor::has_room_for_two() const {
+  constexpr uint64_t kWorkersOfMemory = 3;
+  const DeviceKind* const kind = find_device_kind(options_.device);
+  return kind == nullptr || free_bytes_ / kWorkersOfMemory >= kind->idle_worker_bytes;
 }
 
 /// Whether the worker that ends holds memory that the next one may need.

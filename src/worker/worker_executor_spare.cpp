@@ -17,6 +17,7 @@ constexpr uint32_t kMaxFailedSpares = 2;  // Then there is no room for one, or a
 /// device, and while the memory of the last worker may be needed.
 void WorkerExecutor::start_spare() {
   if (!options_.spare || is_resting_ || spare_ || num_failed_spares_ >= kMaxFailedSpares) return;
+  if (!has_room_for_two()) return;
   wants_spare_ = needs_memory_of_ending() || (user_ && !user_->may_start_worker());
   if (wants_spare_) return;
   try {

@@ -6,6 +6,7 @@
 #include <csignal>
 
 #include <cerrno>
+#include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -79,7 +80,9 @@ class Worker {
     executor_ = std::make_unique<LocalExecutor>(*device_, solvers_, &announcer_);
     executor_->skip_solvers(hello.skipped);
     executor_->set_memory_share(hello.memory_share);
-    return reply::Ready{device_->info(), build_};
+    executor_->set_memory_reserve(hello.memory_reserve);
+    return reply::Ready{device_->info(), build_,
+                        device_->memory().free_bytes().value_or(std::numeric_limits<uint64_t>::max())};
   }
   Reply handle(const request::Open& open) { return with_time(attune::open(executor(), open)); }
   Reply handle(const request::Admit& admit) { return with_time(attune::admit(executor(), admit)); }

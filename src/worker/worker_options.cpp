@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "device/device_kind.h"
 #include "device/devices.h"
-#include "device/stated_threads.h"
+#include "device/environment_threads.h"
 #include "solver/modules/library_settings.h"
 #include "solver/registry.h"
 #include "worker/near_cores.h"
@@ -117,7 +117,7 @@ WorkerOptions worker_options(const std::string& device, Strays* strays, const st
     options.environment[name] = names_paths(name) ? absolute_paths(value) : value;
   }
   // The worker does not see OpenMP's variables; it gets their limit in this one.
-  if (const int64_t threads = stated_threads().threads; threads > 0)
+  if (const int64_t threads = environment_threads().threads; threads > 0)
     options.environment["ATTUNE_THREADS"] = std::to_string(threads);
   place_at_device(options, root);
   return options;

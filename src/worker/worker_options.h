@@ -32,7 +32,8 @@ struct WorkerOptions {
   Milliseconds start{20'000};      ///< Time allowed to start; three are tried.
   /// The device, if other executors of the run work on it, too; null: this one alone.
   std::shared_ptr<SharedDevice> shared;
-  double device_memory_share = 1;  ///< Part of the device's memory that problems of this executor may take.
+  double device_memory_share = 1;      ///< Part of the device's memory that problems of this executor may take.
+  uint64_t device_memory_reserve = 0;  ///< Bytes of the device's memory that they leave free.
   /// Called at least ten times a second while a worker starts and while its state is restored; null: never.
   std::function<bool()> stopped;
   /// Maximum time for any step without a limit of its own, however large its problem; see also step_limit(). The
@@ -54,9 +55,9 @@ std::string build_name();
 
 /// Returns the options of this program's worker for a device. Its clean environment holds the variables that locate
 /// libraries and the user's folders, the variables that select a library's instructions (recorded_settings()), and
-/// Attune's own. ATTUNE_THREADS is the limit that stated_threads() gives here. If the device's kind has a variable for
-/// it, the worker sees only that device, as the first of its kind. It runs on the cores near a device on the PCI bus,
-/// which the files below `root` name. `device` without a number, `cuda`: a process for no device in particular.
+/// Attune's own. ATTUNE_THREADS is the limit that environment_threads() gives here. If the device's kind has a variable
+/// for it, the worker sees only that device, as the first of its kind. It runs on the cores near a device on the PCI
+/// bus, which the files below `root` name. `device` without a number, `cuda`: a process for no device in particular.
 WorkerOptions worker_options(const std::string& device, Strays* strays, const std::filesystem::path& root = "/");
 
 }  // namespace attune

@@ -148,9 +148,9 @@ std::optional<WorkerProcess::Event> WorkerProcess::look() {
     if ((entries[0].revents & (POLLIN | POLLHUP | POLLERR)) == 0) continue;
     if (!page_.read().answering) {
       // A candidate wrote to the channel or closed it. The worker notices before it runs the next candidate, and ends.
-      return death(turn_out((entries[0].revents & POLLHUP) != 0));
+      return death(await_or_kill((entries[0].revents & POLLHUP) != 0));
     }
-    if (!channel_.read()) return death(turn_out(true));
+    if (!channel_.read()) return death(await_or_kill(true));
   }
 }
 
@@ -163,7 +163,7 @@ WaitStatus WorkerProcess::expire(Milliseconds limit) {
 
 /// Ends a worker whose channel was damaged. It notices and ends by itself, unless it hangs. If the channel was closed,
 /// the worker is already ending, and its exit status is more informative than the channel.
-WaitStatus WorkerProcess::turn_out(bool hung_up) {
+WaitStatus WorkerProcess::await_or_kill(bool hung_up) {
   constexpr Milliseconds kToEnd{500};
   pollfd entry{child_.descriptor(), POLLIN, 0};
   ::poll(&entry, 1, static_cast<int>((hung_up ? kToEnd : kGrace).count()));

@@ -75,7 +75,7 @@ class WorkerProcess {
   Clock::time_point deadline(const Announcement& announced) const;
   Event after_its_end();
   WaitStatus expire(Milliseconds limit);
-  WaitStatus turn_out(bool hung_up);
+  WaitStatus await_or_kill(bool hung_up);
   Death death(WaitStatus status);
   std::string last_output() const;
 

@@ -109,7 +109,7 @@ class List(story.Story):
 
     def test_candidates_with_what_the_rules_excluded(self):
         text = self.attune("list", "candidates", PROBLEM, *DEVICE, "--pruned").stdout
-        self.assertIn("fake.gemm@1:split_k=1;tile_m=64;tile_n=64  #30  (untuned)", text)
+        self.assertIn("fake.gemm@1:split_k=1;tile_m=64;tile_n=64  #30  (default)", text)
         self.assertIn("excluded by tile-fits", text)
         answer = {e["solver"]: e for e in self.attune("list", "candidates", PROBLEM, *DEVICE, "--json").json}
         fake = answer["fake.gemm"]
@@ -203,9 +203,9 @@ class Explain(Tables):
     def test_the_decision_is_told_without_a_table(self):
         text = self.attune("explain", PROBLEM, *DEVICE).stdout
         self.assertIn("decision in the journal", text)
-        self.assertRegex(text, r"(?m)^  served by an untuned config: fake\.gemm@1:")
+        self.assertRegex(text, r"(?m)^  served by a default config: fake\.gemm@1:")
         answer = self.attune("explain", PROBLEM, *DEVICE, "--json").json
-        self.assertIn(f"  served by an untuned config: {answer['untuned']}\n", text)
+        self.assertIn(f"  served by a default config: {answer['untuned']}\n", text)
         self.assertNotIn("\\n", text, "line ends are written, not named")
         self.assertIn("repeat: attune bench", text)
 

@@ -5,7 +5,7 @@ The fake solver's candidate with the planted `fast` takes 0.7 of its time in the
 time in all later ones: today's worker is lucky, the next is not."""
 import story
 
-SHAPE = "M,N,K\n64,64,4\n"  # here the untuned config is the best
+SHAPE = "M,N,K\n64,64,4\n"  # here the default config is the best
 LUCKY = "split_k=1;tile_m=32;tile_n=64"
 GAIN = 1 / 0.7
 

@@ -82,7 +82,7 @@ class Threads(story.Story):
         self.put("t.csv", "gfx,cu_num,M,N,K,bias,dtype,outdtype,us,kernelName\n")
         for sizes, threads in (("m=1 n=16 k=16", 1), ("m=256 n=256 k=256", CORES)):
             problem = f"gemm_a16w16 {sizes} dtype=fp32"
-            served, = re.findall("served by an untuned config: (.*)", self.attune("explain", problem, "-t", "t.csv").stdout)
+            served, = re.findall("served by a default config: (.*)", self.attune("explain", problem, "-t", "t.csv").stdout)
             self.assertRegex(served, rf"^onednn.gemm@.*;threads={threads}$")
             untuned = self.attune("bench", problem, "--iters", "1", "--json").json["candidates"]
             self.assertIn(f";threads={CORES}", next(one["candidate"] for one in untuned if one["candidate"].startswith("onednn.gemm@")))

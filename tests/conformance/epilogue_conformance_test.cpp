@@ -77,7 +77,7 @@ class EpilogueConformance : public SolverFixture {
     }
     const auto allowed = prune(own->space, problem, device_->info(), 0).allowed;
     const size_t count = std::min(kMaxOfAProblem, allowed.size());
-    std::vector<Config> configs = {own->untuned};
+    std::vector<Config> configs = {own->default_config};
     for (size_t i = 0; i < count; ++i) configs.push_back(own->space.at(allowed[i * allowed.size() / count]));
     Slot slot = 1;
     for (const Config& config : configs) {

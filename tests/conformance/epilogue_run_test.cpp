@@ -81,15 +81,15 @@ class TableOfActivations {
   std::string text_ = "gfx,cu_num,M,N,K,bias,dtype,outdtype,us,kernelName,act\n";
 };
 
-/// A solver's untuned candidate of a problem, as tables name it; empty without one.
-std::string untuned_candidate(const Solver& solver, Device& device, const std::string& text) {
+/// A solver's default candidate of a problem, as tables name it; empty without one.
+std::string default_candidate(const Solver& solver, Device& device, const std::string& text) {
   const Problem problem = op_of(Problem::parse(text)).normalise(Problem::parse(text), device.info());
   if (device.info().kind != "host" || !solver.supports(problem, device.info()).yes) return {};
   const auto backend = solver.open(device);
   const Versions versions = backend->versions();
   const auto own = versions.find(std::string(solver.id()));
   const std::string version = own != versions.end() ? own->second : std::string(solver.version());
-  return Candidate{std::string(solver.id()), version, backend->untuned(problem)}.name();
+  return Candidate{std::string(solver.id()), version, backend->default_config(problem)}.name();
 }
 
 TEST(EpiloguesAtRunTime, ARowServesItsActivationAndNoOther) {
@@ -97,7 +97,7 @@ TEST(EpiloguesAtRunTime, ARowServesItsActivationAndNoOther) {
   for (const SolverEntry& entry : registry().entries()) {
     if (entry.solver == nullptr) continue;
     TableOfActivations table;
-    const std::string kernel = untuned_candidate(*entry.solver, table.device(), fmt::format("{} act=gelu", kProduct));
+    const std::string kernel = default_candidate(*entry.solver, table.device(), fmt::format("{} act=gelu", kProduct));
     if (kernel.empty()) continue;
     ++num_solvers;
     table.add("GELU", kernel);

@@ -106,7 +106,7 @@ class FailedJitCompilation : public testing::Test {
   std::optional<TestEnvironment> compiler_, cache_;
 };
 
-TEST_F(FailedJitCompilation, OfEveryRowLeavesTheUntunedConfigAndIsNotRepeated) {
+TEST_F(FailedJitCompilation, OfEveryRowLeavesTheDefaultConfigAndIsNotRepeated) {
   const auto kernels = candidates(false);
   if (kernels.size() < 2) GTEST_SKIP() << "no generated kernels here";
   Dispatcher dispatcher(options(CompileMode::blocking, kernels, false));
@@ -135,9 +135,9 @@ TEST_F(FailedJitCompilation, IsWaitedForWhenALookupCameFirst) {
       testing::internal::GetCapturedStderr(),
       testing::ContainsRegex(": exact of .*: jit_cpu[^;]*;.*; until it is compiled, [a-z_0-9]+\\.gemm@.* stands "
                              "in\n"));
-  EXPECT_TRUE(dispatcher.choose(kKey).is_stand_in) << "the untuned config stands in";
+  EXPECT_TRUE(dispatcher.choose(kKey).is_stand_in) << "the default config stands in";
   EXPECT_THAT(dispatcher.explain(kKey),
-              testing::ContainsRegex("served by       the untuned config [a-z_0-9]+\\.gemm@.* until the "
+              testing::ContainsRegex("served by       the default config [a-z_0-9]+\\.gemm@.* until the "
                                      "kernel of the exact row is compiled\n"));
   EXPECT_EQ(num_calls(), 0u);
   run(dispatcher);

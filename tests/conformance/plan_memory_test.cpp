@@ -71,8 +71,8 @@ class PlanMemory : public SolverFixture {
   /// One of `count` configs, evenly spread over the space; the untuned one where a space of thousands would have to be
   /// gone through for each shape.
   Config config(const Problem& problem, size_t number, size_t count) {
-    if (!solver_->compile_tasks(problem, backend_->untuned(problem), device_->info()).empty())
-      return backend_->untuned(problem);
+    if (!solver_->compile_tasks(problem, backend_->default_config(problem), device_->info()).empty())
+      return backend_->default_config(problem);
     const SearchSpace space = backend_->space(problem);
     const auto allowed = prune(space, problem, device_->info(), 0).allowed;
     return space.at(allowed[number * (allowed.size() - 1) / (count - 1)]);
@@ -143,12 +143,12 @@ TEST_P(PlanMemory, IsNotMoreThanAPlanSays) {
         }
         const PlanWeight weighed =
             weigh([&](size_t i) { return backend_->prepare(problems[i], configs[i], {compiled[i]}); });
-        const double most = kMaxFactor * weighed.stated + kMaxNoiseBytes;
-        if (weighed.measured > most && tries < kMaxTries) continue;
+        const double max = kMaxFactor * weighed.stated + kMaxNoiseBytes;
+        if (weighed.measured > max && tries < kMaxTries) continue;
         const std::string what = fmt::format("{} {}: a plan holds {:.0f} bytes and states {:.0f}", types,
                                              configs[0].key(), weighed.measured, weighed.stated);
         RecordProperty(fmt::format("weighed_{}", num_weighed), what);
-        EXPECT_LE(weighed.measured, most) << what;
+        EXPECT_LE(weighed.measured, max) << what;
         EXPECT_GT(weighed.stated, 0) << what;
         break;
       }

@@ -24,7 +24,7 @@
 #include "ops/op.h"
 #include "ops/packed_weights.h"
 #include "search/prune.h"
-#include "solver/miss_config.h"
+#include "solver/one_thread_config.h"
 #include "solver/registry.h"
 #include "solver_fixture.h"
 #include "solver_ids.h"
@@ -37,12 +37,12 @@ constexpr size_t kMaxCandidates = 30, kMaxBroken = 200;  // Per problem.
 /// Times are only checked for plausibility, so operands need not change between launches.
 const Protocol kProtocol{.cache = CachePolicy::warm};
 
-/// Returns at most `most` elements, evenly spread, including the first and the last: a generated space has thousands.
+/// Returns at most `max` elements, evenly spread, including the first and the last: a generated space has thousands.
 template <typename One>
-std::vector<One> spread(std::vector<One> all, size_t most) {
-  if (all.size() <= most) return all;
+std::vector<One> spread(std::vector<One> all, size_t max) {
+  if (all.size() <= max) return all;
   std::vector<One> some;
-  for (size_t i = 0; i < most; ++i) some.push_back(std::move(all[i * (all.size() - 1) / (most - 1)]));
+  for (size_t i = 0; i < max; ++i) some.push_back(std::move(all[i * (all.size() - 1) / (max - 1)]));
   return some;
 }
 
@@ -115,12 +115,13 @@ TEST_P(SolverConformance, TakesAProblemOrSaysWhyNot) {
 TEST_P(SolverConformance, HasAnIdAVersionAndADefaultThatIsInItsSpace) {
   for (const Problem& problem : supported()) {
     const Contender one = contender(problem);
-    EXPECT_TRUE(one.space.index_of(one.untuned).has_value()) << problem.key() << " " << one.untuned.key();
-    const Candidate candidate{one.solver, one.version, one.untuned};
+    EXPECT_TRUE(one.space.index_of(one.default_config).has_value()) << problem.key() << " " << one.default_config.key();
+    const Candidate candidate{one.solver, one.version, one.default_config};
     EXPECT_EQ(Candidate::parse(candidate.name()), candidate);
     EXPECT_EQ(SearchSpace::from_json(one.space.to_json()), one.space);
     EXPECT_TRUE(one.versions.contains(one.solver)) << "a backend names its own version";
-    if (const auto small = one_thread_config(*solver_, problem, one.untuned); small && !has_packed_weights(problem)) {
+    if (const auto small = one_thread_config(*solver_, problem, one.default_config);
+        small && !has_packed_weights(problem)) {
       EXPECT_TRUE(one.space.index_of(*small).has_value()) << problem.key() << " " << small->key();
     }
     executor_->close(1);
@@ -151,7 +152,7 @@ TEST_P(SolverConformance, ComputesEveryCandidateOfEveryProblemRight) {
 std::vector<std::pair<std::string, Config>> broken_configs(const Contender& one, const Problem& problem,
                                                            const DeviceInfo& device) {
   std::vector<std::pair<std::string, Config>> broken;
-  const auto valid = one.untuned.values();
+  const auto valid = one.default_config.values();
   auto more = valid;
   more.emplace_back("unheard_of", int64_t{1});
   broken.emplace_back("an unknown parameter", Config(more));
@@ -197,9 +198,9 @@ TEST_P(SolverConformance, RefusesAConfigThatIsNotInItsSpaceAndGoesOn) {
     };
     for (const auto& [what, config] : spread(broken_configs(one, problem, device_->info()), kMaxBroken))
       EXPECT_NE(admitted(config).status, Status::ok) << problem.key() << " " << config.key() << ": " << what;
-    const auto untuned = admitted(one.untuned, binaries(problem, {one.untuned}).front());
-    EXPECT_EQ(judged(untuned.status), Status::ok)
-        << problem.key() << " " << one.untuned.key() << ": " << untuned.detail;
+    const auto default_config = admitted(one.default_config, binaries(problem, {one.default_config}).front());
+    EXPECT_EQ(judged(default_config.status), Status::ok)
+        << problem.key() << " " << one.default_config.key() << ": " << default_config.detail;
     executor_->close(1);
   }
 }
@@ -225,7 +226,7 @@ TEST_P(SolverConformance, CallsItsOwnLibrary) {
   const auto entry =
       std::find_if(entries.begin(), entries.end(), [](const SolverEntry& one) { return one.id == GetParam(); });
   const Problem problem = supported().front();
-  const bool compiles = !solver_->compile_tasks(problem, backend->untuned(problem), device_->info()).empty();
+  const bool compiles = !solver_->compile_tasks(problem, backend->default_config(problem), device_->info()).empty();
   if (!entry->module.empty() && !compiles) {
     EXPECT_FALSE(backend->entry_points().empty()) << "a module names what it calls in its library";
   }
@@ -258,8 +259,8 @@ int num_working(const Plan& plan, const Launch& launch, int launches) {
     const auto known = before.find(thread);
     ran.push_back(ns - (known == before.end() ? 0 : known->second));
   }
-  const uint64_t most = *std::max_element(ran.begin(), ran.end());
-  return static_cast<int>(std::count_if(ran.begin(), ran.end(), [&](uint64_t one) { return one >= most / 5; }));
+  const uint64_t max = *std::max_element(ran.begin(), ran.end());
+  return static_cast<int>(std::count_if(ran.begin(), ran.end(), [&](uint64_t one) { return one >= max / 5; }));
 }
 
 /// A library that uses fewer threads than its config says is no fair baseline, and its times belong to another config.
@@ -275,7 +276,7 @@ TEST_P(SolverConformance, WorksOnAsManyThreadsAsItsConfigSays) {
     const auto problem = op_of(Problem::parse(text)).normalise(Problem::parse(text), device_->info());
     if (!solver_->supports(problem, device_->info()).yes) continue;
     const auto backend = solver_->open(*device_);
-    const Config all = backend->untuned(problem);
+    const Config all = backend->default_config(problem);
     if (!all.has("threads")) GTEST_SKIP() << "its candidates name no threads";
     const auto specs = op_of(problem).tensors(problem);
     std::vector<std::vector<std::byte>> memory;

@@ -34,7 +34,7 @@ TEST(StaticContendersOfThisMachine, AreThoseOfTheOpenedDevice) {
         const auto backend = solver->open(*device);
         EXPECT_EQ(one.version, candidate_version(*solver, backend->versions())) << one.solver;
         EXPECT_EQ(one.space, backend->space(problem)) << one.solver << " " << text;
-        EXPECT_EQ(one.untuned, backend->untuned(problem)) << one.solver << " " << text;
+        EXPECT_EQ(one.default_config, backend->default_config(problem)) << one.solver << " " << text;
         EXPECT_EQ(one.invariant, backend->invariant_space(problem)) << one.solver << " " << text;
       }
     }

@@ -214,7 +214,7 @@ class AnInstalledTree(story.Story):
             self.assertEqual(len(err.splitlines()), 1)
 
     def test_the_bound_of_plans_comes_from_the_environment(self):
-        for wanted, says in (("0", "a plan that is made at each call"), ("1000000", "the untuned config")):
+        for wanted, says in (("0", "a plan that is made at each call"), ("1000000", "the default config")):
             out, err = self.start_installed(self.linear, ATTUNE_MAX_PLAN_BYTES=wanted)
             self.assertIn(f"served by       {says}", out)
             self.assertNotIn("ATTUNE_MAX_PLAN_BYTES", err)

@@ -140,7 +140,7 @@ class Duels {
   }
 
   bool step(Trial& trial) {
-    const Want want = trial.contest.next();
+    const ContestRequest want = trial.contest.next();
     if (std::holds_alternative<WantEntrants>(want)) {
       trial.contest.join({.slot = trial.baseline, .name = "baseline", .baseline = true});
       trial.contest.join({.slot = trial.challenger, .name = "challenger"});
@@ -199,13 +199,13 @@ class Duels {
   Timing timing_ = Timing::clock;  ///< Of both, which are one kernel.
 };
 
-/// Returns a solver's untuned config for a problem as a candidate.
-Candidate untuned_candidate(Workbench& bench, const Problem& problem, std::string_view solver) {
+/// Returns a solver's default config for a problem as a candidate.
+Candidate default_candidate(Workbench& bench, const Problem& problem, std::string_view solver) {
   const auto opened = open_problem(*bench.executor, 0, problem, {});
   bench.executor->close(0);
   for (const Contender& contender : opened.contenders) {
     if (contender.solver == solver && contender.support.yes)
-      return {contender.solver, contender.version, contender.untuned};
+      return {contender.solver, contender.version, contender.default_config};
   }
   fail(ErrorCode::unavailable, "the experiment wants this solver, build it: {}", solver);
 }
@@ -301,7 +301,7 @@ Findings measure_aa(const Settings& settings) {
     for (const Kernel& kernel : kernels(settings)) {
       const double began_s = steady_clock().now_s();
       const auto problem = items_of(std::span(&kernel.problem, 1), {}, bench.device->info()).front().problem;
-      const Candidate candidate = untuned_candidate(bench, problem, kernel.solver);
+      const Candidate candidate = default_candidate(bench, problem, kernel.solver);
       const Tally tally =
           Duels(*bench.executor, {problem, candidate, candidate, trials_of(kernel, settings), settings}).play();
       series.by_kernel.emplace_back(kernel_name(problem, candidate), tally);
@@ -332,8 +332,8 @@ Findings measure_slowed(const Settings& settings) {
       solvers.add(make_slowed("slowed.gemm", *inner, slow_by));
       Workbench bench(settings, solvers);
       const auto problem = items_of(std::span(&kernel.problem, 1), {}, bench.device->info()).front().problem;
-      const Candidate slowed = untuned_candidate(bench, problem, "slowed.gemm");
-      const Candidate plain = untuned_candidate(bench, problem, "plain.gemm");
+      const Candidate slowed = default_candidate(bench, problem, "slowed.gemm");
+      const Candidate plain = default_candidate(bench, problem, "plain.gemm");
       const Tally tally =
           Duels(*bench.executor, {problem, slowed, plain, trials_of(kernel, settings), settings, repeats}).play();
       series.by_kernel.emplace_back(fmt::format("{} {}", short_shape(problem), kernel.solver), tally);

@@ -46,7 +46,7 @@ Findings measure_aa(const Settings& settings);
 Findings measure_slowed(const Settings& settings);
 /// Tunes the shipped shapes twice and checks for equal winners, none slower than its baseline.
 Findings measure_repeat(const Settings& settings);
-/// Compares winners of a tuning with oneDNN's untuned config.
+/// Compares winners of a tuning with oneDNN's default config.
 Findings measure_speed(const Settings& settings);
 
 }  // namespace attune::experiments

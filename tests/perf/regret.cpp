@@ -58,8 +58,8 @@ double count_turns(const Journal& journal, const Problem& problem) {
                                                                                                  const Stamp&) {
     const auto& record = std::get<Record>(entry);
     if (!record.outcome.measurement) return;
-    size_t& most = turns[record.candidate.name()];
-    most = std::max(most, record.outcome.measurement->samples.size() + record.outcome.measurement->dropped_samples);
+    size_t& max = turns[record.candidate.name()];
+    max = std::max(max, record.outcome.measurement->samples.size() + record.outcome.measurement->dropped_samples);
   });
   double sum = 0;
   for (const auto& [candidate, count] : turns) sum += static_cast<double>(count);
@@ -198,7 +198,7 @@ struct Replay {
 
 ContestResult play(Contest& contest, RecordedWorld& world, const std::vector<Entrant>& entrants) {
   for (size_t joined = 0;;) {
-    const Want want = contest.next();
+    const ContestRequest want = contest.next();
     if (std::holds_alternative<ContestEnd>(want)) return contest.result();
     if (const auto* request = std::get_if<WantEntrants>(&want)) {
       for (uint32_t i = 0; i < request->max_count && joined < entrants.size(); ++i) contest.join(entrants[joined++]);

@@ -180,9 +180,9 @@ class Activations {
 
  private:
   static size_t size(const std::vector<Layer>& layers, size_t (Layer::*bytes)() const, bool cold) {
-    size_t most = kAlignment;
-    for (const Layer& layer : layers) most = std::max(most, (layer.*bytes)());
-    return cold ? std::max(cold_bytes(), 2 * most) : most;
+    size_t max = kAlignment;
+    for (const Layer& layer : layers) max = std::max(max, (layer.*bytes)());
+    return cold ? std::max(cold_bytes(), 2 * max) : max;
   }
   static char* advance(const Buffer& buffer, size_t& used, size_t bytes) {
     if (used + bytes > buffer.size()) used = 0;

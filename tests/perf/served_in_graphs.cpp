@@ -75,7 +75,7 @@ std::vector<std::byte> values_of(const TensorSpec& spec, Random& random) {
 struct Served {
   std::array<std::vector<double>, 2> us;  ///< Of a launch in a graph, by round: of the row and of the default.
   double call_us = 0, plan_us = 0;        ///< Of the host, to enqueue one of the row's.
-  std::string untuned;                    ///< The default.
+  std::string default_config;             ///< The default.
 };
 
 enum Side : size_t { kRow, kDefault };
@@ -123,7 +123,7 @@ class ServedRow {
     stream_->synchronize();
     if (hit.row == 0) fail(ErrorCode::unavailable, "the row does not serve its own shape");
     const auto kept = dispatchers_[kRow]->keep(hit);
-    Served served{.untuned = untuned()};
+    Served served{.default_config = default_config()};
     std::vector<double> call, plan;
     for (int i = 0; i < rounds; ++i) {
       call.push_back(enqueue_us(
@@ -161,11 +161,11 @@ class ServedRow {
   Hit run(Side side) { return dispatchers_[side]->run(keys_[side], rotation_->next(), stream_->native()); }
 
   /// What serves the problem without a row.
-  std::string untuned() const {
-    constexpr std::string_view kBefore = "the untuned config ";
+  std::string default_config() const {
+    constexpr std::string_view kBefore = "the default config ";
     const std::string text = dispatchers_[kDefault]->explain(keys_[kDefault]);
     const size_t at = text.find(kBefore);
-    if (at == std::string::npos) fail(ErrorCode::unavailable, "no untuned config serves it");
+    if (at == std::string::npos) fail(ErrorCode::unavailable, "no default config serves it");
     return text.substr(at + kBefore.size(), text.find_first_of(" \n", at + kBefore.size()) - at - kBefore.size());
   }
 
@@ -209,7 +209,7 @@ std::string line(const Problem& problem, double stated_us, const Served& served)
   const double us = median(served.us[kRow]);
   return fmt::format("{},{:.3f},{:.3f},{:.4f},{:.3f},{:.3f},{:.3f},{:.3f},{},{:.4f},{:.4f}", problem.key(), stated_us,
                      us, us / stated_us, served.call_us, served.plan_us, served.call_us - served.plan_us,
-                     median(served.us[kDefault]), served.untuned, fmt::join(served.us[kRow], " "),
+                     median(served.us[kDefault]), served.default_config, fmt::join(served.us[kRow], " "),
                      fmt::join(served.us[kDefault], " "));
 }
 
@@ -248,14 +248,14 @@ int serve(const std::string& file, const std::string& id, int rounds) {
   options.tables[std::string(table.family.op)] = {file};
   Dispatcher tuned(options);
   options.tables[std::string(table.family.op)].clear();  // Not those of the environment either.
-  Dispatcher untuned(options);
+  Dispatcher default_config(options);
   std::puts(
       "problem,stated_us,served_us,served_of_stated,call_us,plan_us,hit_us,default_us,default,rounds_us,default_rounds_"
       "us");
   const bool is_good = visit(table, [&](size_t row) {
     const Problem problem = table.cells.problem(row);
     const double stated_us = table.stated_us(row);
-    const Served served = ServedRow(*device, {&tuned, &untuned}, problem).measure(stated_us, rounds);
+    const Served served = ServedRow(*device, {&tuned, &default_config}, problem).measure(stated_us, rounds);
     std::puts(line(problem, stated_us, served).c_str());
     std::fflush(stdout);
   });

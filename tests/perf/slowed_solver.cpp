@@ -44,7 +44,7 @@ class SlowedBackend final : public Backend {
       : id_(std::move(id)), inner_(std::move(inner)), slow_by_(slow_by), is_host_(is_host) {}
   Versions versions() const override { return {{id_, "1"}}; }
   SearchSpace space(const Problem& problem) override { return inner_->space(problem); }
-  Config untuned(const Problem& problem) override { return inner_->untuned(problem); }
+  Config default_config(const Problem& problem) override { return inner_->default_config(problem); }
   std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config, const PrepareContext& context) override {
     return std::make_unique<SlowedPlan>(inner_->prepare(problem, config, context), slow_by_, is_host_);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Measures the gain of tuning the shipped shapes: times each winner beside every library's untuned config, interleaved,
-// on fresh samples. One run chooses each shape's best untuned config, two later ones compare the winner with it.
+// Measures the gain of tuning the shipped shapes: times each winner beside every library's default config, interleaved,
+// on fresh samples. One run chooses each shape's best default config, two later ones compare the winner with it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace attune::experiments {
 namespace {
 
 constexpr double kNormal95 = 1.96;
-constexpr size_t kNumComparisons = 2;  // Runs after the one that chooses the best untuned config.
+constexpr size_t kNumComparisons = 2;  // Runs after the one that chooses the best default.
 
 /// A ratio of times with its 95 % interval.
 struct Ratio {
@@ -48,7 +48,7 @@ struct Row {
   double roofline_us = 0;  ///< The larger of operations at the measured peak and bytes at the measured bandwidth.
   Ratio over_onednn, over_best[kNumComparisons];
   double share() const { return roofline_us / winner_us; }
-  /// Whether the winner is slower than the best untuned config, beyond the interval of every comparison.
+  /// Whether the winner is slower than the best default, beyond the interval of every comparison.
   bool is_slower() const {
     return std::all_of(std::begin(over_best), std::end(over_best), [](const Ratio& ratio) { return ratio.high < 1; });
   }
@@ -56,7 +56,7 @@ struct Row {
 
 bool is_generated(const Candidate& candidate) { return candidate.solver.starts_with("jit_"); }
 
-/// Libraries' untuned configs are what users run today; the program's own kernels do not count.
+/// Libraries' default configs are what users run today; the program's own kernels do not count.
 bool is_library(const Candidate& candidate) { return !is_generated(candidate) && candidate.solver != "portable.gemm"; }
 
 const TimedCandidate* find(const std::vector<TimedCandidate>& timed, const Candidate& candidate) {
@@ -67,21 +67,21 @@ const TimedCandidate* find(const std::vector<TimedCandidate>& timed, const Candi
 
 double median_us(const TimedCandidate& one) { return one.outcome.measurement->median_us; }
 
-/// Returns the untuned configs of the libraries that take the problem.
-std::vector<Candidate> untuned_of(Workbench& bench, const Decision& decision) {
-  std::vector<Candidate> untuned;
+/// Returns the default configs of the libraries that take the problem.
+std::vector<Candidate> default_of(Workbench& bench, const Decision& decision) {
+  std::vector<Candidate> default_config;
   for (const Contender& one : open_problem(*bench.executor, 0, decision.problem, decision.protocol).contenders) {
-    const Candidate candidate{one.solver, one.version, one.untuned};
-    if (one.support.yes && is_library(candidate)) untuned.push_back(candidate);
+    const Candidate candidate{one.solver, one.version, one.default_config};
+    if (one.support.yes && is_library(candidate)) default_config.push_back(candidate);
   }
   bench.executor->close(0);
-  return untuned;
+  return default_config;
 }
 
-/// Returns the fastest of the untuned configs in a run, or null.
-const TimedCandidate* fastest(const std::vector<TimedCandidate>& timed, const std::vector<Candidate>& untuned) {
+/// Returns the fastest of the default configs in a run, or null.
+const TimedCandidate* fastest(const std::vector<TimedCandidate>& timed, const std::vector<Candidate>& default_config) {
   const TimedCandidate* best = nullptr;
-  for (const Candidate& candidate : untuned) {
+  for (const Candidate& candidate : default_config) {
     const TimedCandidate* one = find(timed, candidate);
     if (one != nullptr && (best == nullptr || median_us(*one) < median_us(*best))) best = one;
   }
@@ -99,8 +99,8 @@ double bytes_us(Device& device, const Decision& decision) {
 
 Row measure(Workbench& bench, const Decision& decision, const Settings& settings) {
   Row row{.decision = decision};
-  const std::vector<Candidate> untuned = untuned_of(bench, decision);
-  std::vector<Candidate> all = untuned;
+  const std::vector<Candidate> default_config = default_of(bench, decision);
+  std::vector<Candidate> all = default_config;
   if (std::find(all.begin(), all.end(), decision.winner) == all.end()) all.push_back(decision.winner);
   const auto run = [&](uint64_t number) {
     return time_interleaved(*bench.executor, decision.problem, all,
@@ -110,10 +110,10 @@ Row measure(Workbench& bench, const Decision& decision, const Settings& settings
                              .kernels = bench.kernels.get()});
   };
   const auto choice = run(0);
-  const auto onednn =
-      std::find_if(untuned.begin(), untuned.end(), [](const Candidate& one) { return one.solver == "onednn.gemm"; });
-  const TimedCandidate* best = fastest(choice, untuned);
-  if (best == nullptr || onednn == untuned.end())
+  const auto onednn = std::find_if(default_config.begin(), default_config.end(),
+                                   [](const Candidate& one) { return one.solver == "onednn.gemm"; });
+  const TimedCandidate* best = fastest(choice, default_config);
+  if (best == nullptr || onednn == default_config.end())
     fail(ErrorCode::unavailable, "the winner and untuned oneDNN must both run: {}", decision.problem.key());
   row.best_default = best->candidate;
   for (size_t i = 0; i < kNumComparisons; ++i) {
@@ -158,10 +158,10 @@ std::vector<std::pair<std::string, std::vector<Row>>> grouped(const std::vector<
   };
   add("all", [](const Row&) { return true; });
   for (const std::string type : {"fp32", "bf16"}) {
-    const auto within = [type](int64_t least, int64_t most) {
+    const auto within = [type](int64_t min, int64_t max) {
       return [=](const Row& row) {
         const auto m = row.decision.problem.integer("m");
-        return row.decision.problem.text("dtype") == type && m >= least && m <= most;
+        return row.decision.problem.text("dtype") == type && m >= min && m <= max;
       };
     };
     constexpr int64_t kAny = INT64_MAX;
@@ -182,7 +182,7 @@ nlohmann::ordered_json json_of(const Ratio& ratio) {
   return {{"value", ratio.value}, {"low", ratio.low}, {"high", ratio.high}};
 }
 
-/// Counts the shapes where no library's untuned config reaches 70 % of the roofline, and those of them that a generated
+/// Counts the shapes where no library's default config reaches 70 % of the roofline, and those of them that a generated
 /// kernel wins.
 std::string unexploited(const std::vector<Row>& rows) {
   size_t open = 0, won = 0;

@@ -178,15 +178,15 @@ std::vector<ShapeVerdicts> judge(const Recording& recording) {
 
 struct Mean {
   size_t count = 0;
-  double sum = 0, most = 0;
+  double sum = 0, max = 0;
   void add(double value) {
     ++count;
     sum += value;
-    most = std::max(most, value);
+    max = std::max(max, value);
   }
   double mean() const { return count == 0 ? 0 : sum / static_cast<double>(count); }
   std::string text() const {
-    return count == 0 ? "none" : fmt::format("{}: {:.2f} %, {:.0f} %", count, 100 * mean(), 100 * most);
+    return count == 0 ? "none" : fmt::format("{}: {:.2f} %, {:.0f} %", count, 100 * mean(), 100 * max);
   }
 };
 
@@ -395,7 +395,7 @@ std::string published_markdown(const PublishedTables& counts) {
 }
 
 nlohmann::ordered_json json_of(const Mean& mean) {
-  return {{"count", mean.count}, {"mean", mean.mean()}, {"largest", mean.most}};
+  return {{"count", mean.count}, {"mean", mean.mean()}, {"largest", mean.max}};
 }
 
 nlohmann::ordered_json json_of(const std::vector<Summary>& columns, const PublishedTables& counts) {

@@ -46,6 +46,7 @@ struct Part {
   std::string device;      ///< The device that its worker opens: `cpu:0`, the whole of this part.
   std::vector<int> cores;  ///< Empty: all.
   uint32_t num_workers = 1;
+  uint64_t memory_reserve = 0;
   std::shared_ptr<SharedDevice> shared;  ///< Null: one worker alone.
 };
 
@@ -134,6 +135,7 @@ std::unique_ptr<WorkerExecutor> open_worker(const Part& part, Strays* strays, co
   WorkerOptions options = worker_options(part.device, strays);
   options.shared = part.shared;
   options.device_memory_share = 1.0 / part.num_workers;
+  options.device_memory_reserve = part.memory_reserve;
   if (part.device != part.name) options.name = part.name;
   options.stopped = stop;
   if (!part.cores.empty()) options.cores.assign(part.cores.begin(), part.cores.end());
@@ -212,6 +214,7 @@ std::vector<Environment> open_environments(const DeviceChoice& devices, Isolatio
   std::vector<Environment> all;
   for (Part& part : parts) {
     part.num_workers = num_workers;
+    part.memory_reserve = devices.memory_reserve;
     if (num_workers > 1) part.shared = std::make_shared<SharedDevice>();
   }
   for (size_t i = 0; i < parts.size() * num_workers; ++i) {
@@ -236,7 +239,8 @@ std::vector<Environment> open_environments(const DeviceChoice& devices, Isolatio
 Environment open_environment(const DeviceChoice& devices, Isolation isolation, const KernelOptions& kernels,
                              const std::function<bool()>& stop) {
   check_is_one_device(devices);
-  const DeviceChoice one{.ids = device_id(devices), .threads = devices.threads};
+  const DeviceChoice one{
+      .ids = device_id(devices), .threads = devices.threads, .memory_reserve = devices.memory_reserve};
   return std::move(open_environments(one, isolation, kernels, 1, stop).front());
 }
 

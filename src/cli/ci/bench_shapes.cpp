@@ -32,11 +32,11 @@ std::string line_of(const ShapeTimes& times) {
   if (!times.ok()) return line + times.reason;
   line += fmt::format("{:.2f} µs", times.served->comparison.us);
   const std::string no_default = "no library serves it, so there is no default";
-  if (times.kernel.row.empty()) return line + ", no row, " + (times.untuned ? "the default" : no_default);
+  if (times.kernel.row.empty()) return line + ", no row, " + (times.baseline ? "the default" : no_default);
   line += fmt::format(" ({}, {}", name(times.kernel.match), times.kernel.row);
   if (times.kernel.stated_us) line += fmt::format(" states {:.2f} µs", *times.kernel.stated_us);
-  if (!times.untuned) return line + "), " + no_default;
-  return line + fmt::format("), default {:.2f} µs, speed against it {}", times.untuned->comparison.us,
+  if (!times.baseline) return line + "), " + no_default;
+  return line + fmt::format("), default {:.2f} µs, speed against it {}", times.baseline->comparison.us,
                             ratio_text(times.served->comparison));
 }
 

@@ -10,7 +10,7 @@
 #include "cli/flags/arguments.h"
 #include "cli/flags/value_checks.h"
 #include "device/device_kind.h"
-#include "device/stated_threads.h"
+#include "device/environment_threads.h"
 
 namespace attune {
 
@@ -50,7 +50,7 @@ std::string device_text(const DeviceInfo& device) {
 }
 
 void check_thread_variable() {
-  if (stated_threads().error.empty()) return;
+  if (environment_threads().error.empty()) return;
   const char* text = variable_or_null("ATTUNE_THREADS");
   fail(ErrorCode::invalid_input, "ATTUNE_THREADS expects a number of threads from 1, got '{}'",
        shown(text != nullptr ? text : ""));

@@ -102,11 +102,13 @@ void register_cuda_devices(std::vector<DeviceKind>& kinds) {
                    .compiles_beside_measuring = true,
                    .max_workers = 4,
                    .idle_worker_bytes = uint64_t{1} << 30,  // its context, and cuBLASLt's workspace and kernels
+                   .plan_bytes = uint64_t{64} << 20,        // cuBLAS's 32 MiB of workspace, kernels and split-K sums
                    .variables = kVariables,
                    .visibility_variable = "CUDA_VISIBLE_DEVICES",
                    .visible_name = cuda_visible_name,
                    .pci_address = cuda_pci_address,
                    .use_of = cuda_use,
+                   .free_bytes = cuda_free_bytes,
                    .precedes_host = true});
 }
 

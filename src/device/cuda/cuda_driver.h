@@ -27,6 +27,7 @@ namespace attune {
   X(cuCtxSynchronize)                  \
   X(cuMemAlloc)                        \
   X(cuMemFree)                         \
+  X(cuMemGetInfo)                      \
   X(cuMemcpyHtoD)                      \
   X(cuMemcpyDtoH)                      \
   X(cuMemcpyDtoD)                      \

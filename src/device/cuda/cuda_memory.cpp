@@ -66,6 +66,14 @@ void CudaMemory::release(Buffer buffer) noexcept {
   }
 }
 
+std::optional<uint64_t> CudaMemory::free_bytes() {
+  return within([&](Contents&) -> std::optional<uint64_t> {
+    size_t free = 0, all = 0;
+    if (driver_.cuMemGetInfo(&free, &all) != CUDA_SUCCESS) return std::nullopt;
+    return free;
+  });
+}
+
 void CudaMemory::upload(void* to, std::span<const std::byte> from) {
   if (from.empty()) return;
   within([&](Contents&) {

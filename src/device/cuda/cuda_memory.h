@@ -19,6 +19,7 @@ class CudaMemory final : public DeviceMemory {
 
   Buffer allocate(uint64_t bytes, uint32_t alignment) override;
   void release(Buffer buffer) noexcept override;
+  std::optional<uint64_t> free_bytes() override;
   void upload(void* to, std::span<const std::byte> from) override;
   void download(std::span<std::byte> to, const void* from) override;
   void copy(void* to, const void* from, uint64_t bytes) override;

@@ -85,6 +85,13 @@ void check(int result) {
 }
 
 /// Throws unavailable.
+NvmlMemory memory_of(NvmlDevice handle) {
+  NvmlMemory memory;
+  check(nvml().memory_of(handle, &memory));
+  return memory;
+}
+
+/// Throws unavailable.
 NvmlDevice nvml_device(const CudaDriver& driver, CUdevice device) {
   const Nvml& library = nvml();
   if (!library.unusable.empty()) fail(ErrorCode::unavailable, "{}", library.unusable);
@@ -93,6 +100,14 @@ NvmlDevice nvml_device(const CudaDriver& driver, CUdevice device) {
   NvmlDevice handle = nullptr;
   check(library.device_of(bus.data(), &handle));
   return handle;
+}
+
+/// Throws unavailable.
+NvmlDevice nvml_device_of(std::string_view id) {
+  const CudaDriver& driver = CudaDriver::get();
+  CUdevice device = 0;
+  driver.check(driver.cuDeviceGet(&device, cuda_ordinal(id)), "find a device");
+  return nvml_device(driver, device);
 }
 
 }  // namespace
@@ -132,15 +147,12 @@ std::string gpu_use(uint32_t num_processes, uint64_t used_bytes) {
 }
 
 std::string cuda_use(std::string_view id) {
-  const CudaDriver& driver = CudaDriver::get();
-  CUdevice device = 0;
-  driver.check(driver.cuDeviceGet(&device, cuda_ordinal(id)), "find a device");
-  const NvmlDevice handle = nvml_device(driver, device);
+  const NvmlDevice handle = nvml_device_of(id);
   unsigned int num_processes = 0;
   if (const int result = nvml().processes_of(handle, &num_processes, nullptr); result != kMore) check(result);
-  NvmlMemory memory;
-  check(nvml().memory_of(handle, &memory));
-  return gpu_use(num_processes, memory.used);
+  return gpu_use(num_processes, memory_of(handle).used);
 }
+
+uint64_t cuda_free_bytes(std::string_view id) { return memory_of(nvml_device_of(id)).free; }
 
 }  // namespace attune

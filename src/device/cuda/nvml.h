@@ -23,5 +23,7 @@ std::string gpu_use(uint32_t num_processes, uint64_t used_bytes);
 /// Asks NVML for the users of a GPU, like DeviceKind::use_of. A process with a context counts; it takes 200 MiB and
 /// more.
 std::string cuda_use(std::string_view id);
+/// Asks NVML for the free memory of a GPU, like DeviceKind::free_bytes.
+uint64_t cuda_free_bytes(std::string_view id);
 
 }  // namespace attune

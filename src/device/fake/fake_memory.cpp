@@ -43,6 +43,10 @@ Buffer FakeMemory::allocate(uint64_t bytes, uint32_t alignment) {
   return {reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(data) | kDeviceBit), bytes};
 }
 
+std::optional<uint64_t> FakeMemory::free_bytes() {
+  return capacity_bytes_ - std::min(allocated_bytes_.load(), capacity_bytes_);
+}
+
 void FakeMemory::fill_all(std::span<const PatternArea> areas) {
   if (on_wait_) on_wait_();
   ReachableMemory::fill_all(areas);

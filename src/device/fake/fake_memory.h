@@ -27,6 +27,7 @@ class FakeMemory final : public ReachableMemory {
 
   Buffer allocate(uint64_t bytes, uint32_t alignment) override;
   void release(Buffer buffer) noexcept override;
+  std::optional<uint64_t> free_bytes() override;
   void fill_all(std::span<const PatternArea> areas) override;
   std::byte* host_address(void*) noexcept override { return nullptr; }
 

@@ -38,8 +38,8 @@ double run_chain_us() noexcept {
 }
 
 bool agree(std::span<const double> blocks_us) {
-  const auto [least, most] = std::minmax_element(blocks_us.begin(), blocks_us.end());
-  return *most <= *least * kAgreement;
+  const auto [min, max] = std::minmax_element(blocks_us.begin(), blocks_us.end());
+  return *max <= *min * kAgreement;
 }
 
 }  // namespace

@@ -9,10 +9,10 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "device/device_kind.h"
+#include "device/environment_threads.h"
 #include "device/host/cpu_info.h"
 #include "device/host/host_resources.h"
 #include "device/host/read_bandwidth.h"
-#include "device/stated_threads.h"
 
 namespace attune {
 namespace {
@@ -43,7 +43,7 @@ std::unique_ptr<Device> open_host_device(std::string_view, int64_t max_units) {
 /// The first cores that this process may use, one for each kernel thread that it may run.
 std::vector<int> limited_cores(int64_t max_threads) {
   std::vector<int> cores = usable_cores();
-  for (const int64_t limit : {stated_threads().threads, max_threads}) {
+  for (const int64_t limit : {environment_threads().threads, max_threads}) {
     if (limit > 0 && cores.size() > static_cast<size_t>(limit)) cores.resize(static_cast<size_t>(limit));
   }
   return cores;

@@ -10,7 +10,7 @@
 namespace attune {
 
 /// The processor that runs this program: `cpu:0`. Its units are the thread limit of this process: the least of its
-/// cores, its CPU quota (whole processors, at least 1) and stated_threads().
+/// cores, its CPU quota (whole processors, at least 1) and environment_threads().
 ///
 /// Facts for rules: `num_units`, `l1_bytes`, `l2_bytes`, `l3_bytes` (data caches as reported), `schedstat` (0: the
 /// kernel does not count run-queue delays, so no sample is ever dirty).

@@ -127,6 +127,30 @@ TEST_F(FakeRoot, MemoryIsTheGroupsWhereThatIsLess) {
   EXPECT_EQ(memory_bytes(root_), 500000);
 }
 
+TEST_F(FakeRoot, AvailableMemoryIsWhatTheGroupLeaves) {
+  write("proc/meminfo", "MemTotal:       1000 kB\nMemFree:  1 kB\nMemAvailable:    400 kB\n");
+  write("proc/self/cgroup", "0::/job\n");
+  write("sys/fs/cgroup/job/memory.max", "max\n");
+  write("sys/fs/cgroup/job/memory.current", "200000\n");
+  EXPECT_EQ(available_memory_bytes(root_), 409600u);
+  write("sys/fs/cgroup/memory.max", "500000\n");
+  write("sys/fs/cgroup/memory.current", "300000\n");
+  EXPECT_EQ(available_memory_bytes(root_), 200000u);
+  write("sys/fs/cgroup/memory.stat", "anon 1\ninactive_file 50000\nactive_file 7\n");
+  EXPECT_EQ(available_memory_bytes(root_), 250000u) << "files that are only cached make room";
+  write("sys/fs/cgroup/memory.current", "900000\n");
+  EXPECT_EQ(available_memory_bytes(root_), 0u);
+}
+
+TEST_F(FakeRoot, AvailableMemoryIsWhatAGroupOfTheFirstVersionLeaves) {
+  write("proc/meminfo", "MemTotal:       1000 kB\nMemFree:  1 kB\nMemAvailable:    400 kB\n");
+  write("proc/self/cgroup", "4:memory:/job\n");
+  write("sys/fs/cgroup/memory/job/memory.limit_in_bytes", "300000\n");
+  write("sys/fs/cgroup/memory/job/memory.usage_in_bytes", "200000\n");
+  write("sys/fs/cgroup/memory/job/memory.stat", "inactive_file 1\ntotal_inactive_file 90000\n");
+  EXPECT_EQ(available_memory_bytes(root_), 190000u);
+}
+
 TEST_F(FakeRoot, CachesLeaveOutInstructions) {
   const std::string folder = "sys/devices/system/cpu/cpu3/cache/";
   write(folder + "index0/level", "1\n");

@@ -34,6 +34,11 @@ Buffer HostMemory::allocate(uint64_t bytes, uint32_t alignment) {
   return {data, bytes};
 }
 
+std::optional<uint64_t> HostMemory::free_bytes() {
+  const uint64_t available = available_memory_bytes();
+  return available - std::min(available, kMemoryReserveBytes);
+}
+
 void HostMemory::release(Buffer buffer) noexcept { std::free(buffer.data); }
 
 }  // namespace attune

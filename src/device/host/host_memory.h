@@ -10,6 +10,7 @@ class HostMemory final : public ReachableMemory {
   /// Also throws device when the system could provide the memory only by killing a process.
   Buffer allocate(uint64_t bytes, uint32_t alignment) override;
   void release(Buffer buffer) noexcept override;
+  std::optional<uint64_t> free_bytes() override;
   std::byte* host_address(void* address) noexcept override { return static_cast<std::byte*>(address); }
 
  private:

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "device/host/host_resources.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -46,6 +49,33 @@ std::vector<fs::path> cgroup_folders(const fs::path& root, std::string_view cont
   return folders;
 }
 
+/// Names of a version of cgroups.
+struct CgroupMemory {
+  std::string_view controller, limit, used, cached_files;
+};
+constexpr CgroupMemory kCgroupMemory[] = {
+    {"", "memory.max", "memory.current", "inactive_file "},
+    {"memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file "}};
+
+/// Bytes of a cgroup's files that are in memory and not in use, at most `used`.
+uint64_t file_cache_bytes(const fs::path& folder, std::string_view name, int64_t used) {
+  const auto text = read_file_if_any(folder / "memory.stat");
+  if (!text) return 0;
+  for (const std::string_view line : split(*text, '\n')) {
+    if (!line.starts_with(name)) continue;
+    const auto bytes = parse_int(line.substr(line.find(' ') + 1));
+    return static_cast<uint64_t>(std::clamp<int64_t>(bytes.value_or(0), 0, used));
+  }
+  return 0;
+}
+
+/// Address space of this process.
+uint64_t address_space_bytes(const fs::path& root) {
+  const auto text = read_file_if_any(root / "proc/self/statm");
+  const auto pages = text ? parse_int(split(*text, ' ').front()) : std::nullopt;
+  return pages ? static_cast<uint64_t>(*pages) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)) : 0;
+}
+
 }  // namespace
 
 double cgroup_cores(const fs::path& root) {
@@ -80,14 +110,32 @@ int64_t memory_bytes(const fs::path& root) {
   const auto lower = [&](std::optional<int64_t> limit) {
     if (limit && *limit > 0 && (bytes == 0 || *limit < bytes)) bytes = *limit;
   };
-  for (const fs::path& folder : cgroup_folders(root, "")) lower(read_number(folder / "memory.max"));
-  for (const fs::path& folder : cgroup_folders(root, "memory")) lower(read_number(folder / "memory.limit_in_bytes"));
+  for (const CgroupMemory& names : kCgroupMemory) {
+    for (const fs::path& folder : cgroup_folders(root, names.controller)) lower(read_number(folder / names.limit));
+  }
   return bytes;
 }
 
 uint64_t available_memory_bytes(const fs::path& root) {
-  const auto available = meminfo_bytes("MemAvailable", root);
-  return available ? static_cast<uint64_t>(*available) : std::numeric_limits<uint64_t>::max();
+  auto available =
+      static_cast<uint64_t>(meminfo_bytes("MemAvailable", root).value_or(std::numeric_limits<int64_t>::max()));
+  const auto lower = [&](uint64_t limit, uint64_t used) {
+    available = std::min(available, limit - std::min(limit, used));
+  };
+  // The kernel frees the cache of files when the group needs memory.
+  for (const CgroupMemory& names : kCgroupMemory) {
+    for (const fs::path& folder : cgroup_folders(root, names.controller)) {
+      const auto limit = read_number(folder / names.limit), used = read_number(folder / names.used);
+      if (limit && used) {
+        lower(static_cast<uint64_t>(*limit),
+              static_cast<uint64_t>(*used) - file_cache_bytes(folder, names.cached_files, *used));
+      }
+    }
+  }
+  struct rlimit limit {};
+  if (::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+    lower(limit.rlim_cur, address_space_bytes(root));
+  return available;
 }
 
 std::map<int, int64_t> cache_bytes(int core, const fs::path& root) {

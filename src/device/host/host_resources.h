@@ -17,7 +17,8 @@ std::vector<int> usable_cores();
 double cgroup_cores(const std::filesystem::path& root = "/");
 /// Memory of the machine, or the cgroup's limit if that is lower.
 int64_t memory_bytes(const std::filesystem::path& root = "/");
-/// Memory available now without swapping (MemAvailable); the largest number if unknown.
+/// Memory that this process can get now without swapping: MemAvailable, or what the cgroup's or the process's limit
+/// (`ulimit -v`) leaves, if that is less. The largest number if nothing is known.
 uint64_t available_memory_bytes(const std::filesystem::path& root = "/");
 /// Sizes of data caches in bytes by level, as one processor reports them. A virtual machine may report the host's.
 std::map<int, int64_t> cache_bytes(int core, const std::filesystem::path& root = "/");

@@ -18,7 +18,7 @@
 #include "base/error.h"
 #include "base/mutex.h"
 #include "dispatch/capture/capture_files.h"
-#include "dispatch/capture/made_captures.h"
+#include "dispatch/capture/registered_captures.h"
 #include "dispatch/capture/shape_counters.h"
 #include "dispatch/table/key_problem.h"
 #include "formats/csv/untuned_table.h"

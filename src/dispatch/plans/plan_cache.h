@@ -21,8 +21,8 @@ struct alignas(64) CachedPlan {
   uint64_t bytes = 0;                 ///< PlanTraits::host_bytes and the overhead of keeping it.
   uint64_t device_bytes = 0;          ///< PlanTraits::device_bytes.
   bool drifted = false;               ///< See Hit::drifted.
-  uint8_t layout = 0;                 ///< Hit::layout of an untuned plan.
-  std::string untuned;                ///< Candidate of an untuned plan; else empty.
+  uint8_t layout = 0;                 ///< Hit::layout of a default plan.
+  std::string default_config;         ///< Candidate of a default plan; else empty.
   std::vector<CommonKernel> kernels;  ///< Those that it has loaded.
   bool is_kept = false;               ///< Found by its name; otherwise destroyed once no thread holds it.
   std::vector<ProblemKey> answers;    ///< Hashes of the problems that it answers or answered. Used under the lock of

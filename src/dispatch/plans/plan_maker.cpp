@@ -27,7 +27,7 @@
 #include "search/prune.h"
 #include "search/weight_group.h"
 #include "solver/contender.h"
-#include "solver/miss_config.h"
+#include "solver/one_thread_config.h"
 #include "solver/parts.h"
 #include "tensor/all_cores.h"
 
@@ -111,7 +111,7 @@ PlanMaker::OpenBackend& PlanMaker::opened(const Solver& solver) {
   return entry->second;
 }
 
-void PlanMaker::limit_threads(int64_t most) { max_threads_ = std::min(most, thread_limit({})); }
+void PlanMaker::limit_threads(int64_t max) { max_threads_ = std::min(max, thread_limit({})); }
 
 SearchSpace PlanMaker::space_of(Backend& backend, const Problem& problem) {
   // A library may list its candidates on all cores (cuBLASLt does), which are the application's here.
@@ -287,7 +287,7 @@ void PlanMaker::visit_solvers(const Problem& problem, const std::function<bool(c
 }
 
 /// Like prepare(), and names the candidate.
-PlanMaker::PlanResult PlanMaker::prepare_untuned(const Problem& problem, const Solver& solver, const Config& config) {
+PlanMaker::PlanResult PlanMaker::prepare_default(const Problem& problem, const Solver& solver, const Config& config) {
   const std::string version = candidate_version(solver, opened(solver).backend->versions());
   const std::string name = Candidate{std::string(solver.id()), version, config}.name();
   const Ban* const ban = bans_->find(name, device().key(), problem.key());
@@ -296,27 +296,28 @@ PlanMaker::PlanResult PlanMaker::prepare_untuned(const Problem& problem, const S
     made = prepare(problem, solver, config);
   else
     made.why_not = fmt::format("{} {}", name, ban_clause(*ban));
-  made.untuned = name;
+  made.default_config = name;
   return made;
 }
 
-/// Makes the untuned plan of a small problem on one thread. No plan: the problem is not small, or the solver cannot.
-PlanMaker::PlanResult PlanMaker::make_small(const Problem& problem, const Solver& solver, const Config& untuned) {
+/// Makes the default plan of a small problem on one thread. No plan: the problem is not small, or the solver cannot.
+PlanMaker::PlanResult PlanMaker::make_small(const Problem& problem, const Solver& solver,
+                                            const Config& default_config) {
   try {
-    if (const auto config = one_thread_config(solver, problem, untuned))
-      return prepare_untuned(problem, solver, *config);
+    if (const auto config = one_thread_config(solver, problem, default_config))
+      return prepare_default(problem, solver, *config);
   } catch (const std::exception&) {
     // The library has no such config for the problem.
   }
   return {};
 }
 
-/// Takes an untuned plan, or why there is none, over into `last` unless that is more useful; returns whether no further
+/// Takes a default plan, or why there is none, over into `last` unless that is more useful; returns whether no further
 /// solver is needed.
 bool PlanMaker::is_last_choice(PlanResult made, Requirement required, PlanResult& last) const {
   if (made.plan && !meets(made.plan->traits().states, required)) {
     if (last.missing.empty())
-      last.why_not = fmt::format("no solver on this machine states that its untuned kernel is {}", text(required));
+      last.why_not = fmt::format("no solver on this machine states that its default kernel is {}", text(required));
     return false;
   }
   const bool waits = required != Requirement::none && !made.missing.empty() && compiles();
@@ -324,7 +325,7 @@ bool PlanMaker::is_last_choice(PlanResult made, Requirement required, PlanResult
   return last.plan != nullptr || waits;
 }
 
-/// Returns the config with a layout of the weights with which a solver starts every M of them: the untuned one of a
+/// Returns the config with a layout of the weights with which a solver starts every M of them: the default one of a
 /// single row if it is batch-invariant, else the first that is. Throws what the backend throws.
 std::optional<Config> PlanMaker::invariant_in(const Problem& single_row, const Solver& solver,
                                               const std::string& layout) {
@@ -332,8 +333,9 @@ std::optional<Config> PlanMaker::invariant_in(const Problem& single_row, const S
   const SearchSpace space = backend.invariant_space(single_row);
   if (space.size() == 0) return std::nullopt;
   // The start of a single row may be on one thread, which other M of the weights would share.
-  Config untuned = with_threads(backend.untuned(single_row), device().num_units);
-  if (layout_of(untuned) == layout && !why_outside(space, untuned, single_row, device())) return untuned;
+  Config default_config = with_threads(backend.default_config(single_row), device().num_units);
+  if (layout_of(default_config) == layout && !why_outside(space, default_config, single_row, device()))
+    return default_config;
   for (const uint64_t index : prune(space, single_row, device(), 0).allowed) {
     Config config = space.at(index);
     if (layout_of(config) == layout) return config;
@@ -354,7 +356,7 @@ PlanMaker::PlanResult PlanMaker::make_invariant(const Problem& problem, std::spa
         if (!config) continue;
         if (const Support support = solver.supports(problem, device()); !support.yes)
           fail(ErrorCode::unavailable, "{} {}", solver.id(), support.reason);
-        PlanResult made = prepare_untuned(problem, solver, *config);
+        PlanResult made = prepare_default(problem, solver, *config);
         made.layout = static_cast<uint8_t>(i);
         if (is_last_choice(std::move(made), Requirement::batch_invariant, last)) return true;
       } catch (const std::exception& error) {
@@ -368,16 +370,16 @@ PlanMaker::PlanResult PlanMaker::make_invariant(const Problem& problem, std::spa
   return last;
 }
 
-PlanMaker::PlanResult PlanMaker::make_untuned(const Problem& problem, Requirement required) {
+PlanMaker::PlanResult PlanMaker::make_default(const Problem& problem, Requirement required) {
   if (required == Requirement::batch_invariant) return make_invariant(problem, std::vector<std::string>{kPlainLayout});
   PlanResult last;
   last.why_not = "no solver on this machine supports the problem";
   visit_solvers(problem, [&](const Solver& solver) {
     try {
-      const Config untuned = opened(solver).backend->untuned(problem);
+      const Config default_config = opened(solver).backend->default_config(problem);
       PlanResult made;
-      if (required == Requirement::none) made = make_small(problem, solver, untuned);
-      if (!made.plan) made = prepare_untuned(problem, solver, untuned);
+      if (required == Requirement::none) made = make_small(problem, solver, default_config);
+      if (!made.plan) made = prepare_default(problem, solver, default_config);
       return is_last_choice(std::move(made), required, last);
     } catch (const std::exception& error) {
       if (last.missing.empty()) last.why_not = error.what();
@@ -387,13 +389,13 @@ PlanMaker::PlanResult PlanMaker::make_untuned(const Problem& problem, Requiremen
   return last;
 }
 
-/// Returns the config with this layout that is nearest to the untuned one. Throws what the backend throws.
-std::optional<Config> PlanMaker::untuned_in(const Problem& problem, const Solver& solver, const std::string& layout) {
+/// Returns the config with this layout that is nearest to the default one. Throws what the backend throws.
+std::optional<Config> PlanMaker::default_in(const Problem& problem, const Solver& solver, const std::string& layout) {
   Backend& backend = *opened(solver).backend;
-  Config untuned = backend.untuned(problem);
-  if (layout_of(untuned) == layout) return untuned;
+  Config default_config = backend.default_config(problem);
+  if (layout_of(default_config) == layout) return default_config;
   const SearchSpace space = space_of(backend, problem);
-  auto values = untuned.values();
+  auto values = default_config.values();
   std::erase_if(values, [](const auto& value) { return value.first == kLayoutParameter; });
   values.emplace_back(kLayoutParameter, layout);
   if (Config changed(std::move(values)); !why_outside(space, changed, problem, device())) return changed;
@@ -406,7 +408,7 @@ std::optional<Config> PlanMaker::untuned_in(const Problem& problem, const Solver
     if (layout_of(config) != layout) continue;
     size_t num_equal = 0;
     for (const auto& [name, value] : config.values())
-      num_equal += untuned.has(name) && untuned.at(name) == value ? 1 : 0;
+      num_equal += default_config.has(name) && default_config.at(name) == value ? 1 : 0;
     if (nearest && num_equal <= max_equal) continue;
     max_equal = num_equal;
     nearest = std::move(config);
@@ -414,7 +416,7 @@ std::optional<Config> PlanMaker::untuned_in(const Problem& problem, const Solver
   return nearest;
 }
 
-PlanMaker::PlanResult PlanMaker::make_untuned(const Problem& problem, std::span<const std::string> layouts,
+PlanMaker::PlanResult PlanMaker::make_default(const Problem& problem, std::span<const std::string> layouts,
                                               Requirement required) {
   if (required == Requirement::batch_invariant) return make_invariant(problem, layouts);
   PlanResult last;
@@ -422,12 +424,12 @@ PlanMaker::PlanResult PlanMaker::make_untuned(const Problem& problem, std::span<
   visit_solvers(problem, [&](const Solver& solver) {
     try {
       std::vector<size_t> order;
-      const std::string own = layout_of(opened(solver).backend->untuned(problem));
+      const std::string own = layout_of(opened(solver).backend->default_config(problem));
       for (size_t i = 0; i < layouts.size(); ++i) order.insert(layouts[i] == own ? order.begin() : order.end(), i);
       for (const size_t i : order) {
-        const auto config = untuned_in(problem, solver, layouts[i]);
+        const auto config = default_in(problem, solver, layouts[i]);
         if (!config) continue;
-        PlanResult made = prepare_untuned(problem, solver, *config);
+        PlanResult made = prepare_default(problem, solver, *config);
         made.layout = static_cast<uint8_t>(i);
         if (is_last_choice(std::move(made), required, last)) return true;
       }
@@ -450,12 +452,12 @@ std::optional<std::string> PlanMaker::who_serves(const Problem& problem, std::st
   }
 }
 
-std::vector<std::pair<std::string, std::string>> PlanMaker::untuned_layouts(const Problem& problem) {
+std::vector<std::pair<std::string, std::string>> PlanMaker::default_layouts(const Problem& problem) {
   std::vector<std::pair<std::string, std::string>> all, plain;
   visit_solvers(problem, [&](const Solver& solver) {
     try {
-      all.emplace_back(solver.id(), layout_of(opened(solver).backend->untuned(problem)));
-      if (untuned_in(problem, solver, kPlainLayout)) plain.emplace_back(solver.id(), kPlainLayout);
+      all.emplace_back(solver.id(), layout_of(opened(solver).backend->default_config(problem)));
+      if (default_in(problem, solver, kPlainLayout)) plain.emplace_back(solver.id(), kPlainLayout);
     } catch (const std::exception&) {
       // This solver has no config for the problem.
     }
@@ -469,7 +471,7 @@ bool PlanMaker::reads(const Problem& problem, const std::string& layout) {
   bool is_read = false;
   visit_solvers(problem, [&](const Solver& solver) {
     try {
-      is_read = untuned_in(problem, solver, layout).has_value();
+      is_read = default_in(problem, solver, layout).has_value();
     } catch (const std::exception&) {
       // This solver has no config for the problem.
     }

@@ -40,7 +40,7 @@ class PlanMaker {
   void set_workspaces(const WorkspaceAllocator& allocator) noexcept { workspaces_ = &allocator; }
   /// Limits the threads on which libraries list their candidates, for a device whose units are no threads: the least of
   /// this number and the process's own limit, which holds without it.
-  void limit_threads(int64_t most);
+  void limit_threads(int64_t max);
 
   struct PlanResult {
     std::unique_ptr<Plan> plan;               ///< Thread-safe.
@@ -49,8 +49,8 @@ class PlanMaker {
     std::vector<CompileTask> missing;   ///< If no plan: kernels to compile that the cache lacks, if those suffice.
     bool kernel_failed = false;         ///< If no plan: a kernel cannot be compiled.
     bool drifted = false;               ///< A kernel was compiled by another compiler than this machine's.
-    uint8_t layout = 0;                 ///< For make_untuned() with layouts: index of the one that the plan reads.
-    std::string untuned;                ///< For make_untuned(): name of the candidate.
+    uint8_t layout = 0;                 ///< For make_default() with layouts: index of the one that the plan reads.
+    std::string default_config;         ///< For make_default(): name of the candidate.
     std::vector<CommonKernel> kernels;  ///< Those that the plan has loaded.
   };
   /// Makes the plan of a named candidate for weights in a layout; a candidate of another layout is refused, and so is a
@@ -59,19 +59,19 @@ class PlanMaker {
   PlanResult make(const Problem& problem, std::string_view candidate, std::string_view layout = kPlainLayout,
                   Requirement required = Requirement::none);
   /// The solver as a contender for a normalised problem, opened here if it supports it; without what plans do not need:
-  /// untuned and recommended configs. Throws what the solver throws.
+  /// default and recommended configs. Throws what the solver throws.
   Contender contender(const Problem& problem, const Solver& solver);
-  /// Makes an untuned plan of the first solver that supports the problem, baselines first, and whose plan states what
-  /// is required; without a requirement of a small problem on one thread (solver/miss_config.h). No plan: no solver
-  /// does. Under a requirement no other solver stands in for one whose kernel is yet to be compiled, because the
+  /// Makes a default plan of the first solver that supports the problem, baselines first, and whose plan states what
+  /// is required; without a requirement of a small problem on one thread (solver/one_thread_config.h). No plan: no
+  /// solver does. Under a requirement no other solver stands in for one whose kernel is yet to be compiled, because the
   /// results would change with the state of the cache. Batch-invariant: solver and config are those of a single row,
   /// for every M.
-  PlanResult make_untuned(const Problem& problem, Requirement required = Requirement::none);
+  PlanResult make_default(const Problem& problem, Requirement required = Requirement::none);
   /// Like above for packed weights: uses the first solver (baselines first) that reads one of the layouts, with its
-  /// untuned config, changed in as few parameters as the layout requires.
-  PlanResult make_untuned(const Problem& problem, std::span<const std::string> layouts,
+  /// default config, changed in as few parameters as the layout requires.
+  PlanResult make_default(const Problem& problem, std::span<const std::string> layouts,
                           Requirement required = Requirement::none);
-  /// Has make_untuned() pass over solvers whose untuned config is banned.
+  /// Has make_default() pass over solvers whose default config is banned.
   void set_bans(std::shared_ptr<const BanList> bans) noexcept { bans_ = std::move(bans); }
   /// As long as it is set, kernels serve that all agreed on, and others count as not compiled yet; null: all serve.
   void set_agreed(const AgreedKernels* agreed) noexcept { agreed_ = agreed; }
@@ -89,9 +89,9 @@ class PlanMaker {
 
   /// Returns the solver of a candidate that make() would accept; nothing if it would refuse it.
   std::optional<std::string> who_serves(const Problem& problem, std::string_view candidate, std::string_view layout);
-  /// Returns solver and layout of the untuned configs for packed weights, baselines first; then `plain` for each solver
+  /// Returns solver and layout of the default configs for packed weights, baselines first; then `plain` for each solver
   /// that reads it.
-  std::vector<std::pair<std::string, std::string>> untuned_layouts(const Problem& problem);
+  std::vector<std::pair<std::string, std::string>> default_layouts(const Problem& problem);
   /// Whether some solver reads weights of this layout.
   bool reads(const Problem& problem, const std::string& layout);
   /// Like packing_of(), but by an opened solver. The result is valid until the next call of a member function.
@@ -118,7 +118,7 @@ class PlanMaker {
   Contender contender_of(const Problem& problem, const Solver& solver, const Candidate* only);
   void check_usable(const Problem& problem, const Candidate& candidate, std::string_view layout);
   void visit_solvers(const Problem& problem, const std::function<bool(const Solver&)>& visit);
-  std::optional<Config> untuned_in(const Problem& problem, const Solver& solver, const std::string& layout);
+  std::optional<Config> default_in(const Problem& problem, const Solver& solver, const std::string& layout);
   std::vector<CompileTask> tasks_of(const Problem& problem, const Solver& solver, const Config& config);
   PlanResult prepare(const Problem& problem, const Solver& solver, const Config& config);
   std::optional<std::string> why_failed(const std::string& recipe) const;
@@ -127,8 +127,8 @@ class PlanMaker {
   bool is_last_choice(PlanResult made, Requirement required, PlanResult& last) const;
   /// Backend::space(), listed on no more threads than the application allows.
   SearchSpace space_of(Backend& backend, const Problem& problem);
-  PlanResult prepare_untuned(const Problem& problem, const Solver& solver, const Config& config);
-  PlanResult make_small(const Problem& problem, const Solver& solver, const Config& untuned);
+  PlanResult prepare_default(const Problem& problem, const Solver& solver, const Config& config);
+  PlanResult make_small(const Problem& problem, const Solver& solver, const Config& default_config);
 
   std::unique_ptr<Device> device_;
   const Registry& solvers_;

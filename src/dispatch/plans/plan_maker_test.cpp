@@ -59,7 +59,7 @@ class SerialSolver final : public Solver {
     explicit LoggingBackend(Overlap& overlap) : overlap_(overlap) {}
     Versions versions() const override { return {{"portable.gemm", "1"}}; }
     SearchSpace space(const Problem&) override { return SearchSpace::listed({Config::parse("a=1")}); }
-    Config untuned(const Problem&) override { return Config::parse("a=1"); }
+    Config default_config(const Problem&) override { return Config::parse("a=1"); }
     std::unique_ptr<Plan> prepare(const Problem&, const Config&, const PrepareContext&) override {
       return std::make_unique<LoggingPlan>(overlap_);
     }
@@ -76,7 +76,7 @@ TEST(PlanMaker, APlanThatOneThreadAtATimeMayRunIsRunByOneAtATime) {
   solvers.add(std::make_unique<SerialSolver>(overlap));
   PlanMaker maker(open_device("fake:0"), solvers, {}, false);
   const auto text = Problem::parse("gemm_a16w16 m=1 n=8 k=8 dtype=fp32");
-  const PlanMaker::PlanResult made = maker.make_untuned(op_of(text).normalise(text, maker.device()));
+  const PlanMaker::PlanResult made = maker.make_default(op_of(text).normalise(text, maker.device()));
   ASSERT_NE(made.plan, nullptr) << made.why_not;
   EXPECT_TRUE(made.plan->traits().reentrant);
   std::vector<std::thread> threads;
@@ -89,7 +89,7 @@ TEST(PlanMaker, APlanThatOneThreadAtATimeMayRunIsRunByOneAtATime) {
   EXPECT_FALSE(overlap.seen);
 }
 
-/// A solver whose untuned config has the device's four threads, and one thread for up to 2·8·8 operations.
+/// A solver whose default config has the device's four threads, and one thread for up to 2·8·8 operations.
 class ThreadsSolver final : public Solver {
  public:
   explicit ThreadsSolver(bool has_one_thread) : has_one_thread_(has_one_thread) {}
@@ -113,8 +113,8 @@ class ThreadsSolver final : public Solver {
    public:
     explicit ThreadsBackend(bool has_one_thread) : has_one_thread_(has_one_thread) {}
     Versions versions() const override { return {{"portable.gemm", "1+7"}}; }
-    SearchSpace space(const Problem&) override { return SearchSpace::listed({untuned({})}); }
-    Config untuned(const Problem&) override { return Config::parse("threads=4"); }
+    SearchSpace space(const Problem&) override { return SearchSpace::listed({default_config({})}); }
+    Config default_config(const Problem&) override { return Config::parse("threads=4"); }
     std::unique_ptr<Plan> prepare(const Problem&, const Config& config, const PrepareContext&) override {
       if (config.integer("threads") == 1 && !has_one_thread_) fail(ErrorCode::unavailable, "needs several threads");
       return std::make_unique<EmptyPlan>();
@@ -127,22 +127,22 @@ class ThreadsSolver final : public Solver {
 };
 
 /// Returns the candidate that serves a problem of `m` rows without a row of a table.
-std::string serves_untuned(int m, bool has_one_thread) {
+std::string serves_default(int m, bool has_one_thread) {
   Registry solvers;
   solvers.add(std::make_unique<ThreadsSolver>(has_one_thread));
   PlanMaker maker(open_device("fake:0"), solvers, {}, false);
   const auto text = Problem::parse(fmt::format("gemm_a16w16 m={} n=8 k=8 dtype=fp32", m));
-  const PlanMaker::PlanResult made = maker.make_untuned(op_of(text).normalise(text, maker.device()));
-  return made.plan == nullptr ? made.why_not : made.untuned;
+  const PlanMaker::PlanResult made = maker.make_default(op_of(text).normalise(text, maker.device()));
+  return made.plan == nullptr ? made.why_not : made.default_config;
 }
 
-TEST(PlanMaker, ASmallProblemRunsUntunedOnOneThread) {
-  EXPECT_EQ(serves_untuned(1, true), "portable.gemm@1+7:threads=1");
-  EXPECT_EQ(serves_untuned(2, true), "portable.gemm@1+7:threads=4");
+TEST(PlanMaker, ASmallProblemRunsItsDefaultConfigOnOneThread) {
+  EXPECT_EQ(serves_default(1, true), "portable.gemm@1+7:threads=1");
+  EXPECT_EQ(serves_default(2, true), "portable.gemm@1+7:threads=4");
 }
 
-TEST(PlanMaker, ASolverThatCannotRunOnOneThreadRunsAsItDoesUntuned) {
-  EXPECT_EQ(serves_untuned(1, false), "portable.gemm@1+7:threads=4");
+TEST(PlanMaker, ASolverThatCannotRunOnOneThreadRunsItsDefaultConfig) {
+  EXPECT_EQ(serves_default(1, false), "portable.gemm@1+7:threads=4");
 }
 
 /// A solver that lists its one candidate on all cores, as cuBLASLt does.
@@ -164,9 +164,9 @@ class ListingSolver final : public Solver {
       num_threads_ = 0;
       over_all_cores(
           1000, 1000, [&](int64_t, int64_t) { ++num_threads_; }, [] { return false; });
-      return SearchSpace::listed({untuned(problem)});
+      return SearchSpace::listed({default_config(problem)});
     }
-    Config untuned(const Problem&) override { return Config::parse("a=1"); }
+    Config default_config(const Problem&) override { return Config::parse("a=1"); }
     std::unique_ptr<Plan> prepare(const Problem&, const Config&, const PrepareContext&) override { return nullptr; }
 
    private:

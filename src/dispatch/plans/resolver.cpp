@@ -14,12 +14,12 @@ PlanMaker::PlanResult Resolver::make(const Problem& problem, const PlanRequest& 
   if (!wanted.candidate.empty())
     return maker_.make(problem, wanted.candidate, wanted.layouts.empty() ? kPlainLayout : wanted.layouts.front(),
                        required_);
-  return wanted.layouts.empty() ? maker_.make_untuned(problem, required_)
-                                : maker_.make_untuned(problem, wanted.layouts, required_);
+  return wanted.layouts.empty() ? maker_.make_default(problem, required_)
+                                : maker_.make_default(problem, wanted.layouts, required_);
 }
 
 /// Sets a cached plan or makes one; returns false if none can be made. The name includes the layouts, so that a plan is
-/// never used for weights in another layout than it was made for, and the units, which limit the threads of untuned
+/// never used for weights in another layout than it was made for, and the units, which limit the threads of default
 /// configs.
 bool Resolver::set_plan(const Problem& problem, const PlanRequest& wanted, Resolution& answer, std::string& why_not) {
   const bool has_bans = wanted.bans != nullptr && !wanted.bans->empty();
@@ -30,7 +30,7 @@ bool Resolver::set_plan(const Problem& problem, const PlanRequest& wanted, Resol
   }
   PlanCache::Name name(problem.key(), fmt::format("{}\n{}", maker_.device().num_units, wanted.candidate));
   for (const std::string& layout : wanted.layouts) name.second += '\n' + layout;
-  // Which config is untuned depends on what is banned.
+  // Which config is the default depends on what is banned.
   if (wanted.candidate.empty() && has_bans) name.second += '\n' + wanted.bans->text();
   CachedPlan* plan = plans_.find(name);
   if (plan == nullptr || !maker_.may_serve(plan->kernels)) {
@@ -39,7 +39,7 @@ bool Resolver::set_plan(const Problem& problem, const PlanRequest& wanted, Resol
     if (fresh.kernel_failed && answer.compiler_error.empty()) answer.compiler_error = why_not;
     if (answer.missing.empty() && !fresh.missing.empty()) {
       answer.missing = std::move(fresh.missing);
-      answer.wanted = wanted.candidate.empty() ? fresh.untuned : std::string(wanted.candidate);
+      answer.wanted = wanted.candidate.empty() ? fresh.default_config : std::string(wanted.candidate);
     }
     if (!fresh.plan) {
       answer.refusal.code = fresh.code;
@@ -52,7 +52,7 @@ bool Resolver::set_plan(const Problem& problem, const PlanRequest& wanted, Resol
     }
     if (plan == nullptr) {
       plan = plans_.insert(name, std::move(fresh.plan), fresh.drifted, fresh.layout);
-      plan->untuned = std::move(fresh.untuned);
+      plan->default_config = std::move(fresh.default_config);
       plan->kernels = std::move(fresh.kernels);
     }
   }

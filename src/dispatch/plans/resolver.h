@@ -37,7 +37,7 @@ struct Resolution {
   OperandList operands;        ///< Of the problem.
 };
 
-/// Makes answers: tries the rows that match a lookup until a plan of one can be made, else the untuned config. Not
+/// Makes answers: tries the rows that match a lookup until a plan of one can be made, else the default config. Not
 /// thread-safe.
 class Resolver {
  public:
@@ -53,7 +53,7 @@ class Resolver {
   Resolution resolve(const Problem& problem, const Candidate& candidate);
 
  private:
-  /// A request for a plan: of a candidate (empty: the untuned config), for weights in one of some layouts.
+  /// A request for a plan: of a candidate (empty: the default config), for weights in one of some layouts.
   struct PlanRequest {
     std::string_view candidate;
     std::span<const std::string> layouts;  ///< One for a candidate; empty: plain.

@@ -108,7 +108,7 @@ class CountingAllocator {
   explicit CountingAllocator(FakeDevice& device) : device_(device) {}
   WorkspaceAllocator functions() {
     return {.allocate = [this](void* stream, uint64_t bytes, uint32_t alignment) -> void* {
-              if (bytes > most) return nullptr;
+              if (bytes > max) return nullptr;
               const Buffer area = device_.memory().allocate(bytes, alignment);
               in_use.emplace(area.data, std::pair(stream, bytes));
               return static_cast<std::byte*>(area.data) + shift;
@@ -124,7 +124,7 @@ class CountingAllocator {
                 }};
   }
   std::map<void*, std::pair<void*, uint64_t>> in_use;  ///< Stream and bytes, by address.
-  uint64_t most = 1 << 20;
+  uint64_t max = 1 << 20;
   size_t shift = 0;  ///< By which addresses are wrong.
 
  private:
@@ -163,9 +163,9 @@ TEST(StreamPlan, RefusesAWrongWorkspaceOfAnApplication) {
   const WorkspaceAllocator functions = allocator.functions();
   std::vector<void*> workspaces;
   const auto plan = stream_plan(std::make_unique<CountingPlan>(workspaces), device, holds, &functions);
-  allocator.most = 0;
+  allocator.max = 0;
   EXPECT_THROW(plan->run({}), Error) << "without memory";
-  allocator.most = 1 << 20;
+  allocator.max = 1 << 20;
   allocator.shift = 16;
   EXPECT_THROW(plan->run({}), Error) << "not aligned";
   EXPECT_TRUE(allocator.in_use.empty()) << "it has the wrong one back";

@@ -54,13 +54,13 @@ std::vector<WeightsPacker::Choice> WeightsPacker::choices_of_rows(PlanMaker& mak
   return choices;
 }
 
-/// Returns the first untuned layout (baselines first, `plain` last) that some solver reads at every probed M; else the
-/// first.
+/// Returns the first layout of the default configs (baselines first, `plain` last) that some solver reads at every
+/// probed M; else the first.
 WeightsPacker::Choice WeightsPacker::choice_without_rows(PlanMaker& maker, const KeyCodes& codes, const Key& key) {
   // oneDNN's layout may depend on whether M is small, medium or large.
   constexpr std::array<int64_t, 3> kProbed = {1, 64, 2048};
   std::vector<Choice> choices;
-  for (const auto& [solver, layout] : maker.untuned_layouts(normalised(codes, key, kProbed[0], maker.device())))
+  for (const auto& [solver, layout] : maker.default_layouts(normalised(codes, key, kProbed[0], maker.device())))
     choices.push_back({layout, solver, kProbed[0], 0, 0});
   if (choices.empty())
     fail(ErrorCode::unavailable, "no solver on this machine supports packed weights: {}",

@@ -63,10 +63,10 @@ TEST(NextRowsTest, HoldForKernelsThatWorkInBlocks) {
     };
     const int64_t below = up_to(100), m = below + up_to(100), above = m + up_to(100);
     const auto next = NextRows::of(m, {below, best(below).us(below)}, {above, best(above).us(above)});
-    const double least =
+    const double min =
         std::max(best(below).us(below), best(above).us(above) * static_cast<double>(m) / static_cast<double>(above));
-    EXPECT_LE(best(below).us(m) / least - 1, next.below_regret + 1e-9);
-    EXPECT_LE(best(above).us(m) / least - 1, next.above_regret + 1e-9);
+    EXPECT_LE(best(below).us(m) / min - 1, next.below_regret + 1e-9);
+    EXPECT_LE(best(above).us(m) / min - 1, next.above_regret + 1e-9);
   }
 }
 

@@ -26,7 +26,7 @@ std::vector<Candidate> first_candidates(const Problem& problem, const DeviceInfo
   const bool is_composite = !contender.parts.empty();
   const WorkItem item{.problem = problem, .solvers = {contender.solver}, .defaults_only = is_composite};
   CandidateSource source(item, device, {contender}, how, {.incumbent = {}, .neighbours = neighbours});
-  std::vector<Candidate> all = source.untuned();
+  std::vector<Candidate> all = source.defaults();
   all.insert(all.end(), source.recommended().begin(), source.recommended().end());
   std::set<std::string> names;
   std::erase_if(all, [&](const Candidate& one) { return !names.insert(one.name()).second; });

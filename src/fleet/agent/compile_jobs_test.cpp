@@ -29,7 +29,7 @@ class StaticSolver final : public Solver, public StaticSpace {
     for (int64_t x = 0; x < num_configs_; ++x) values.emplace_back(x);
     return SearchSpace::product({{.name = "x", .values = values}}, {});
   }
-  Config untuned(const Problem&, const DeviceInfo&) const override { return Config::parse("x=0"); }
+  Config default_config(const Problem&, const DeviceInfo&) const override { return Config::parse("x=0"); }
   std::vector<CompileTask> compile_tasks(const Problem&, const Config& config, const DeviceInfo&) const override {
     return {{"hostcc",
              fmt::format("int f(void) {{ return {}; {}", config.integer("x"), is_good_ ? "}" : ""),

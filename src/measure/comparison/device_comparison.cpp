@@ -33,9 +33,9 @@ std::unique_ptr<DeviceComparison> DeviceComparison::open(Device& device, DType d
 OutputComparison DeviceComparison::compare(Buffer got, const DeviceReference& reference, int64_t columns,
                                            const Tolerance& tolerance) {
   const int64_t count = reference.count();
-  const int64_t most = std::max<int64_t>(1, device_.info().num_units * kBlocksPerUnit);
+  const int64_t max = std::max<int64_t>(1, device_.info().num_units * kBlocksPerUnit);
   const LaunchGrid grid = {
-      static_cast<uint32_t>(std::clamp<int64_t>((count + kComparisonThreads - 1) / kComparisonThreads, 1, most)),
+      static_cast<uint32_t>(std::clamp<int64_t>((count + kComparisonThreads - 1) / kComparisonThreads, 1, max)),
       kComparisonThreads};
   ComparisonInput input = {.got = got.data,
                            .values = reference.values(),

@@ -88,7 +88,7 @@ class PackingBackend final : public Backend, public OpaqueLayouts {
       rows.push_back(Config::parse(row));
     return SearchSpace::listed(std::move(rows));
   }
-  Config untuned(const Problem&) override { return Config::parse("b_layout=plain;deed=0"); }
+  Config default_config(const Problem&) override { return Config::parse("b_layout=plain;deed=0"); }
   OpaqueLayouts* opaque_layouts() override { return this; }
   std::vector<Layout> layouts(const Problem& problem) override {
     return problem.integer("n") == 41 ? std::vector<Layout>{} : std::vector<Layout>{{kOpaque}};

@@ -105,12 +105,12 @@ void take_measured(ShapeChange& shape, const ordered_json& line) {
   const ShapeChange earlier = read_change(line);
   const auto is_as_now = [](const ServedKernel& then, const ServedKernel& now) { return then.served == now.served; };
   if (!is_as_now(earlier.before, shape.before) || !is_as_now(earlier.after, shape.after) ||
-      earlier.after.untuned != shape.after.untuned)
+      earlier.after.baseline != shape.after.baseline)
     return;
   shape.samples = earlier.samples;
   shape.before_us = earlier.before_us;
   shape.after_us = earlier.after_us;
-  shape.untuned_us = earlier.untuned_us;
+  shape.default_us = earlier.default_us;
   shape.reason = earlier.reason;
 }
 

@@ -40,10 +40,10 @@ TEST_F(JournalExtract, HasTheEntriesOfItsRunsBehindOneAndSaysHowManyAreLeftOut) 
   EXPECT_EQ(journal_extract(*journal, before, {}, 10), "");
   const std::string both = journal_extract(*journal, 0, writers, 10);
   EXPECT_EQ(split(both, '\n').size(), 7u) << "two runs of three entries";
-  for (const size_t most : {2u, 4u}) {
-    const std::string cut = journal_extract(*journal, 0, writers, most);
-    EXPECT_THAT(cut, testing::EndsWith(fmt::format("\n{{\"left_out\":{}}}\n", 6 - most)));
-    EXPECT_EQ(split(cut, '\n').size(), most + 2);
+  for (const size_t max : {2u, 4u}) {
+    const std::string cut = journal_extract(*journal, 0, writers, max);
+    EXPECT_THAT(cut, testing::EndsWith(fmt::format("\n{{\"left_out\":{}}}\n", 6 - max)));
+    EXPECT_EQ(split(cut, '\n').size(), max + 2);
   }
 }
 

@@ -31,7 +31,7 @@ ReportChange report_of(const ShapeChange& shape, const ChangeResult& result) {
           .reason = shape.reason,
           .before = report_of(shape.before.served, shape.before.row, shape.before_us),
           .after = report_of(shape.after.served, shape.after.row, shape.after_us),
-          .untuned = report_of(shape.after.untuned, "", shape.untuned_us),
+          .baseline = report_of(shape.after.baseline, "", shape.default_us),
           .speedup = result.speedup,
           .interval = result.interval,
           .attempts = result.attempts,

@@ -54,10 +54,10 @@ ordered_json times_json(const ShapeTimes& times) {
   if (times.kernel.stated_us) object["stated_us"] = *times.kernel.stated_us;
   if (times.kernel.served.solver.empty()) return object;  // It was not even looked up.
   object["served"] = timed_json(times.served, times.kernel.served);
-  if (times.kernel.untuned.solver.empty())
+  if (times.kernel.baseline.solver.empty())
     object["default"] = nullptr;
   else
-    object["default"] = timed_json(times.untuned, times.kernel.untuned);
+    object["default"] = timed_json(times.baseline, times.kernel.baseline);
   return object;
 }
 
@@ -67,7 +67,7 @@ ordered_json verdict_json(const ShapeChange& shape, const ChangeResult& result) 
                          {"reason", shape.reason},
                          {"before", kernel_json(shape.before.served, shape.before.row, shape.before_us)},
                          {"after", kernel_json(shape.after.served, shape.after.row, shape.after_us)},
-                         {"default", kernel_json(shape.after.untuned, "", shape.untuned_us)}};
+                         {"default", kernel_json(shape.after.baseline, "", shape.default_us)}};
   if (result.num_pairs == 0) return object;
   object["speedup"] = result.speedup;
   object["interval"] = {result.interval.low, result.interval.high};
@@ -82,7 +82,7 @@ ordered_json change_json(const ShapeChange& shape) {
           {"why_failed", shape.samples.why_failed},
           {"before", side_json(shape.before.served, shape.before.row, shape.before_us)},
           {"after", side_json(shape.after.served, shape.after.row, shape.after_us)},
-          {"default", side_json(shape.after.untuned, "", shape.untuned_us)},
+          {"default", side_json(shape.after.baseline, "", shape.default_us)},
           {"log_ratios", shape.samples.attempts}};
 }
 
@@ -93,7 +93,7 @@ ShapeChange read_change(const ordered_json& object) {
     shape.reason = object.at("reason").get<std::string>();
     shape.before.served = read_side(object.at("before"), shape.before.row, shape.before_us);
     shape.after.served = read_side(object.at("after"), shape.after.row, shape.after_us);
-    shape.after.untuned = read_side(object.at("default"), none, shape.untuned_us);
+    shape.after.baseline = read_side(object.at("default"), none, shape.default_us);
     shape.samples.why_failed = object.at("why_failed").get<std::string>();
     shape.samples.attempts = object.at("log_ratios").get<std::vector<std::vector<ChangePairs>>>();
     return shape;

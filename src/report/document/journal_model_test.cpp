@@ -41,7 +41,7 @@ TEST_F(JournalModel, TheNewestDecisionOfAProblemCounts) {
   EXPECT_EQ(got.decisions[0].winner, candidate("a=2").name());
   EXPECT_EQ(got.decisions[0].shape, "1×2×3 bf16");
   EXPECT_EQ(got.decisions[0].m, 1);
-  EXPECT_EQ(got.decisions[0].untuned, candidate("").name());
+  EXPECT_EQ(got.decisions[0].baseline, candidate("").name());
   EXPECT_GT(got.decisions[0].flops, 0);
 }
 

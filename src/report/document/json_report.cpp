@@ -93,13 +93,13 @@ void describe(Members& take, typename Members::template Of<ReportDecision>& one)
   take("fingerprint", one.fingerprint);
   take("m", one.m);
   take("winner", one.winner);
-  take("default", one.untuned);
+  take("default", one.baseline);
   take("solver", one.solver);
   take("verdict", one.verdict);
   take("noisy", one.noisy);
   take("incomplete", one.incomplete);
   take("winner_us", one.winner_us);
-  take("default_us", one.untuned_us);
+  take("default_us", one.default_us);
   take("speedup", one.ratio);
   take("interval", one.interval);
   take("wrong_share", one.wrong_share);
@@ -188,10 +188,10 @@ void read(const ordered_json& object, ReportKernel& kernel) {
 }
 
 ordered_json json_of(const ReportChange& change) {
-  ordered_json object = {{"problem", change.problem},         {"shape", change.shape},
-                         {"verdict", name(change.verdict)},   {"reason", change.reason},
-                         {"before", json_of(change.before)},  {"after", json_of(change.after)},
-                         {"default", json_of(change.untuned)}};
+  ordered_json object = {{"problem", change.problem},          {"shape", change.shape},
+                         {"verdict", name(change.verdict)},    {"reason", change.reason},
+                         {"before", json_of(change.before)},   {"after", json_of(change.after)},
+                         {"default", json_of(change.baseline)}};
   if (change.num_pairs == 0) return object;
   object["speedup"] = change.speedup;
   object["interval"] = json_of(change.interval);
@@ -209,7 +209,7 @@ void read(const ordered_json& object, ReportChange& change) {
   object.at("reason").get_to(change.reason);
   read(object.at("before"), change.before);
   read(object.at("after"), change.after);
-  read(object.at("default"), change.untuned);
+  read(object.at("default"), change.baseline);
   if (!object.contains("pairs")) return;
   object.at("speedup").get_to(change.speedup);
   read(object.at("interval"), change.interval);

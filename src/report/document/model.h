@@ -35,10 +35,10 @@ struct ReportDecision {
   std::string shape;    ///< The same, short.
   std::string op, device, fingerprint;
   int64_t m = 0;  ///< Rows of a product; 0: the op has none.
-  std::string winner, untuned, solver;
+  std::string winner, baseline, solver;
   Verdict verdict = Verdict::baseline;
   bool noisy = false, incomplete = false;
-  double winner_us = 0, untuned_us = 0;
+  double winner_us = 0, default_us = 0;
   double ratio = 1;             ///< Time of the default / time of the winner.
   Interval interval;            ///< 95 %, of the ratio.
   double wrong_share = 0;       ///< Share of output elements outside the tolerance.
@@ -108,7 +108,7 @@ struct ReportChange {
   std::string problem, shape;
   ReportVerdict verdict = ReportVerdict::ambiguous;
   std::string reason;
-  ReportKernel before, after, untuned;
+  ReportKernel before, after, baseline;
   double speedup = 0;  ///< Old time / new time; 0: nothing was measured.
   Interval interval;
   std::vector<double> attempts;

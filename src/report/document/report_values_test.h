@@ -15,11 +15,11 @@ inline ReportDecision report_decision(const std::string& shape, double ratio) {
           .fingerprint = "here",
           .m = 4,
           .winner = "jit_cpu.gemm@3:kernel=dot;rows=1",
-          .untuned = "onednn.gemm@1+2.6.3:",
+          .baseline = "onednn.gemm@1+2.6.3:",
           .solver = "jit_cpu.gemm",
           .verdict = ratio > 1.005 ? Verdict::faster : Verdict::tie,
           .winner_us = 10,
-          .untuned_us = 10 * ratio,
+          .default_us = 10 * ratio,
           .ratio = ratio,
           .interval = {ratio * 0.95, ratio * 1.05},
           .flops = 2e6,
@@ -39,7 +39,7 @@ inline ReportChange report_change(const std::string& shape, ReportVerdict verdic
           .reason = "",
           .before = {"fake.gemm@1:tile_m=16", "configs/t.csv:2", 10 * speedup},
           .after = {"fake.gemm@1:tile_m=64", "configs/t.csv:2", 10},
-          .untuned = {"fake.gemm@1:", "", 12},
+          .baseline = {"fake.gemm@1:", "", 12},
           .speedup = speedup,
           .interval = {speedup * 0.98, speedup * 1.02},
           .attempts = {speedup},
@@ -107,7 +107,7 @@ inline ReportModel hostile_model() {
   run.ending = run.command = run.program_version = run.host = run.device = run.fingerprint = run.description = bad;
   run.versions = run.environment = {{bad, bad}};
   ReportDecision& one = model.decisions.front();
-  one.problem = one.shape = one.op = one.device = one.fingerprint = one.winner = one.untuned = one.solver = bad;
+  one.problem = one.shape = one.op = one.device = one.fingerprint = one.winner = one.baseline = one.solver = bad;
   model.undecided = {{bad, bad, bad, bad, 1}};
   model.failures = {{Status::crashed, bad, 1, bad, bad, hostile_text(10'000'000)}};
   model.progress.front().problem = model.progress.front().device = bad;
@@ -116,7 +116,7 @@ inline ReportModel hostile_model() {
   family.family = family.device = family.fingerprint = family.failure = bad;
   ReportChange& change = family.changes.front();
   change.problem = change.shape = change.reason = bad;
-  change.before = change.after = change.untuned = {bad, bad, 1};
+  change.before = change.after = change.baseline = {bad, bad, 1};
   return model;
 }
 

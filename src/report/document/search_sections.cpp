@@ -19,7 +19,7 @@ namespace {
 
 /// Classes of M, the number of rows: of one token, of small batches, and so on.
 struct RowClass {
-  int64_t most;
+  int64_t max;
   const char* label;
 };
 constexpr std::array<RowClass, 5> kRowClasses = {
@@ -29,7 +29,7 @@ constexpr size_t kOtherOps = kRowClasses.size();  // Ops without M.
 size_t class_of(int64_t m) {
   if (m <= 0) return kOtherOps;
   size_t index = 0;
-  while (m > kRowClasses[index].most) ++index;
+  while (m > kRowClasses[index].max) ++index;
   return index;
 }
 
@@ -80,7 +80,7 @@ std::string short_name(const std::string& candidate) {
 
 ReportSection winner_section(const ReportModel& model) {
   ReportSection section{.id = "solvers", .title = "Winners by solver"};
-  section.note = "How many shapes each solver won, by the number of rows M. A library's untuned config counts as well.";
+  section.note = "How many shapes each solver won, by the number of rows M. A library's default config counts as well.";
   StackedChart chart{.text = {"solvers-chart", "Shapes won by each solver, by the number of rows", ""},
                      .axis = "shapes"};
   CountTable counts;
@@ -171,12 +171,12 @@ ReportSection progress_section(const ReportModel& model) {
       if (const auto best = best_after(one, at)) ratios.push_back(*best / one.best.back().second);
     }
     if (ratios.empty()) continue;
-    const double half = quantile(ratios, 0.5), most = quantile(ratios, 0.9);
+    const double half = quantile(ratios, 0.5), max = quantile(ratios, 0.9);
     middle.points.emplace_back(static_cast<double>(at), half);
-    late.points.emplace_back(static_cast<double>(at), most);
-    chart.y_high = std::max({chart.y_high, half, most});
+    late.points.emplace_back(static_cast<double>(at), max);
+    chart.y_high = std::max({chart.y_high, half, max});
     section.table.rows.push_back(
-        {std::to_string(at), std::to_string(ratios.size()), fmt::format("{:.3f}", half), fmt::format("{:.3f}", most)});
+        {std::to_string(at), std::to_string(ratios.size()), fmt::format("{:.3f}", half), fmt::format("{:.3f}", max)});
   }
   chart.text.description = fmt::format("{}, up to {} candidates.", counted(model.progress.size(), "shape"), last);
   chart.y_high = std::min(chart.y_high * 1.02, 10.0);
@@ -201,7 +201,7 @@ ReportSection noise_section(const ReportModel& model) {
   StepChart::Series dirty{"dirty samples", "c0", {}}, noisy{"noisy measurements", "c1", {}};
   section.table.columns = {
       {"minutes", true}, {"samples", true}, {"dirty, %", true}, {"measurements", true}, {"noisy, %", true}};
-  double most = 0;
+  double max = 0;
   for (const ReportNoise& one : model.noise) {
     const auto share = [](uint64_t part, uint64_t all) {
       return all == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(all);
@@ -214,13 +214,13 @@ ReportSection noise_section(const ReportModel& model) {
       dirty.points.emplace_back(at, dirty_share);
       noisy.points.emplace_back(at, noisy_share);
     }
-    most = std::max({most, dirty_share, noisy_share});
+    max = std::max({max, dirty_share, noisy_share});
     section.table.rows.push_back({fmt::format("{:.1f}", from), std::to_string(one.num_samples),
                                   fmt::format("{:.1f}", dirty_share), std::to_string(one.num_measurements),
                                   fmt::format("{:.1f}", noisy_share)});
   }
   chart.text.description = "Two lines of steps; 0 is undisturbed. The table has the numbers of samples.";
-  chart.y_high = most > 50 ? 100 : most > 20 ? 50 : most > 5 ? 20 : 5;
+  chart.y_high = max > 50 ? 100 : max > 20 ? 50 : max > 5 ? 20 : 5;
   chart.series = {std::move(dirty), std::move(noisy)};
   section.chart = std::move(chart);
   return section;

@@ -98,7 +98,7 @@ ReportSection decision_section(const ReportModel& model) {
   columns.insert(columns.end(), {{"verdict"}, {"winner"}});
   for (const ReportDecision* one : sorted_decisions(model)) {
     std::vector<std::string> row = {one->shape, ratio_text(one->ratio), interval_text(one->interval),
-                                    us_text(one->untuned_us), us_text(one->winner_us)};
+                                    us_text(one->default_us), us_text(one->winner_us)};
     if (has_roofline) row.push_back(one->of_roofline > 0 ? fmt::format("{:.0f} %", 100 * one->of_roofline) : "");
     if (devices.size() > 1) row.push_back(one->device);
     row.insert(row.end(), {verdict_text(*one), short_name(one->winner)});
@@ -128,7 +128,7 @@ std::vector<ScatterChart::Line> roofs(const ReportModel& model, double low, doub
     const double bandwidth = device.bandwidth_gbs;
     for (const auto& [type, peak] : device.peak_gflops) {
       if (!(peak > 0) || !used.contains({device.fingerprint, type})) continue;
-      const auto at = [&, most = peak](double x) { return std::min(most, bandwidth > 0 ? bandwidth * x : most) / 1e3; };
+      const auto at = [&, max = peak](double x) { return std::min(max, bandwidth > 0 ? bandwidth * x : max) / 1e3; };
       const double knee = bandwidth > 0 ? std::clamp(peak / bandwidth, low, high) : high;
       lines.push_back(
           {fmt::format("peak {} of {}", type, device.key), {{low, at(low)}, {knee, at(knee)}, {high, at(high)}}});
@@ -153,9 +153,9 @@ ReportSection roofline_section(const ReportModel& model) {
       {"shape"}, {"operations a byte", true}, {"default, TFLOP/s", true}, {"winner, TFLOP/s", true}};
   double low = 0, high = 0;
   for (const ReportDecision& one : model.decisions) {
-    if (!(one.flops > 0) || !(one.bytes > 0) || !(one.winner_us > 0) || !(one.untuned_us > 0)) continue;
+    if (!(one.flops > 0) || !(one.bytes > 0) || !(one.winner_us > 0) || !(one.default_us > 0)) continue;
     const double intensity = one.flops / one.bytes;
-    const double old_rate = one.flops / one.untuned_us / 1e6, new_rate = one.flops / one.winner_us / 1e6;
+    const double old_rate = one.flops / one.default_us / 1e6, new_rate = one.flops / one.winner_us / 1e6;
     low = low > 0 ? std::min(low, intensity) : intensity;
     high = std::max(high, intensity);
     before.points.push_back({intensity, old_rate, fmt::format("{}: {:.3g} TFLOP/s, default", one.shape, old_rate)});

@@ -103,17 +103,17 @@ std::vector<size_t> ConfigPoints::positions_read_by(const Expression& expression
 }
 
 void ConfigPoints::set_range(LogFeature& feature) const {
-  double least = std::numeric_limits<double>::infinity(), most = -least;
+  double min = std::numeric_limits<double>::infinity(), max = -min;
   Random random(derive_seed(0, feature.feature->name));
   for (uint64_t i = 0; i < kNumSamples && space_.size() > 0; ++i) {
     const auto value = value_of(feature, codes_of(random.below(space_.size())));
     if (!value) continue;
-    least = std::min(least, std::log2(static_cast<double>(*value)));
-    most = std::max(most, std::log2(static_cast<double>(*value)));
+    min = std::min(min, std::log2(static_cast<double>(*value)));
+    max = std::max(max, std::log2(static_cast<double>(*value)));
   }
-  if (least < most) {
-    feature.least = least;
-    feature.range = most - least;
+  if (min < max) {
+    feature.min = min;
+    feature.range = max - min;
   }
 }
 
@@ -187,7 +187,7 @@ float ConfigPoints::coordinate_of(LogFeature& feature, const Codes& codes) const
     const auto value = value_of(feature, codes);
     if (!value) return kAbsent;
     const double log = std::log2(static_cast<double>(*value));
-    return static_cast<float>(std::clamp((log - feature.least) / feature.range, 0.0, 1.0));
+    return static_cast<float>(std::clamp((log - feature.min) / feature.range, 0.0, 1.0));
   };
   const auto key = key_of(feature.positions, codes);
   if (!key) return evaluate();

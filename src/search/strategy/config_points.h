@@ -60,7 +60,7 @@ class ConfigPoints {
     const Feature* feature;
     Expression expression;
     std::vector<size_t> positions;  ///< Whose values it reads.
-    double least = 0, range = 1;    ///< Of the logarithms.
+    double min = 0, range = 1;      ///< Of the logarithms.
     /// Coordinates by the values that it reads (key_of()).
     std::unordered_map<uint64_t, float> known;
   };

@@ -63,10 +63,10 @@ TEST(GaussianProcess, LearnsWhichCoordinatesMatter) {
     for (const float elsewhere : {0.F, 1.F}) others.push_back({elsewhere, value, 1 - elsewhere, elsewhere});
   }
   const GaussianProcess::Queries queries(process, others);
-  double most = 0;
+  double max = 0;
   for (size_t i = 0; i < others.size(); ++i)
-    most = std::max(most, std::abs(queries.at(i).mean - std::sin(9 * static_cast<double>(others[i][1]))));
-  EXPECT_LT(most, 0.1);
+    max = std::max(max, std::abs(queries.at(i).mean - std::sin(9 * static_cast<double>(others[i][1]))));
+  EXPECT_LT(max, 0.1);
 }
 
 TEST(GaussianProcess, WhatIsTakenMakesItsNeighboursSurerAndChangesNoMean) {

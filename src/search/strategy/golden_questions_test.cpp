@@ -39,7 +39,7 @@ TEST(GoldenQuestions, EveryStrategyAsksWhatItHasAlwaysAsked) {
     for (const std::string_view name : strategy_names()) {
       for (const uint64_t seed : {1, 2}) {
         const auto strategy = make_strategy(task, {.name = std::string(name), .seed = seed, .max_trials = 96});
-        strategy->tell({.index = golden.start.front()});  // the untuned config, which is tried first
+        strategy->tell({.index = golden.start.front()});  // the default config, which is tried first
         std::string line = fmt::format("{} {} {}:", golden.name, name, seed);
         for (const uint64_t index : questions_of(*strategy, golden)) line += fmt::format(" {}", index);
         lines.push_back(std::move(line));

@@ -123,7 +123,7 @@ TEST(LargeSpace, ASearchIsNotExhaustedWhileAResultMayShowItANeighbourhood) {
   }
 }
 
-TEST(LargeSpace, ASearchWaitsForTheTimeOfAnUntunedConfigThatItWasTold) {
+TEST(LargeSpace, ASearchWaitsForTheTimeOfADefaultConfigThatItWasTold) {
   const auto space = hundred_million({{"line", "p0 == 5 && p1 == 5 && p2 == 5 && p3 == 5 && p4 == 5 && p5 == 5", ""}});
   for (const char* name : {"local", "model"}) {
     const auto strategy = make_strategy(large_task(space, {55555500}, {.max_rejected = 100}), {.name = name});

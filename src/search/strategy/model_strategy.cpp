@@ -103,14 +103,14 @@ class ModelStrategy final : public GuidedStrategy {
     while (named.size() < std::min(kBatch, pool.size())) {
       // Where no gain is expected, the shortest time is. Floats, because mathematical libraries differ in the last
       // bits.
-      std::pair<float, float> most(-1, 0);
+      std::pair<float, float> max(-1, 0);
       size_t chosen = pool.size();
       for (size_t i = 0; i < pool.size(); ++i) {
         if (is_named[i]) continue;
         const Prediction& of = queries.at(i);
         const std::pair promise(static_cast<float>(expected_improvement(of, best_)), -static_cast<float>(of.mean));
-        if (promise > most) {
-          most = promise;
+        if (promise > max) {
+          max = promise;
           chosen = i;
         }
       }

@@ -17,7 +17,7 @@ struct SearchTask {
   Problem problem;
   DeviceInfo device;
   std::string solver;  ///< Its id.
-  /// Indices to ask for first: the untuned config, the incumbent, the winners of similar problems. Those that the
+  /// Indices to ask for first: the default config, the incumbent, the winners of similar problems. Those that the
   /// domain does not contain are passed over.
   std::vector<uint64_t> start;
   /// Trials of this problem's configs in earlier runs, with the present versions. They take no part in the contest

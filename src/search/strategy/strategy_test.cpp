@@ -246,17 +246,17 @@ TEST(Strategy, LocalSearchStartsFarApart) {
   const auto least_distance = [&](std::string_view name) {
     const auto batch = search_of(space, options_of(name))->ask(12);
     EXPECT_EQ(batch.size(), 12u);
-    int64_t least = 100;
+    int64_t min = 100;
     for (size_t i = 0; i < batch.size(); ++i) {
       for (size_t j = 0; j < i; ++j) {
         int64_t distance = 0;
         for (const auto* parameter : {"a", "b", "c", "d"}) {
           distance += std::abs(space.at(batch[i]).integer(parameter) - space.at(batch[j]).integer(parameter));
         }
-        least = std::min(least, distance);
+        min = std::min(min, distance);
       }
     }
-    return least;
+    return min;
   };
   EXPECT_GT(least_distance("local"), least_distance("random"));
   EXPECT_GE(least_distance("local"), 6);

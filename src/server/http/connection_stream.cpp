@@ -16,11 +16,11 @@ using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-bool ConnectionStream::wait(short events, milliseconds most) const {
+bool ConnectionStream::wait(short events, milliseconds max) const {
   pollfd one{socket_, events, 0};
   int ready = 0;
   do {
-    ready = ::poll(&one, 1, static_cast<int>(most.count()));
+    ready = ::poll(&one, 1, static_cast<int>(max.count()));
   } while (ready < 0 && errno == EINTR);
   return ready > 0 && (one.revents & events) != 0;
 }
@@ -73,9 +73,9 @@ ReadEnd ConnectionStream::read_head(std::string& head) {
   RequestHead form;
   while (!form.is_complete()) {
     if (const ReadEnd end = fill(); end != ReadEnd::whole) return end;
-    const size_t most = std::min(ahead_.size(), limits_.max_request_bytes - num_read_);
+    const size_t max = std::min(ahead_.size(), limits_.max_request_bytes - num_read_);
     size_t taken = 0;
-    while (taken < most && !form.is_complete()) {
+    while (taken < max && !form.is_complete()) {
       if (!form.take(ahead_[taken++])) return ReadEnd::malformed;
     }
     head.append(ahead_, 0, taken);

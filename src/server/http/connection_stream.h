@@ -43,7 +43,7 @@ class ConnectionStream {
   bool must_end() const { return waiting_.must_end(socket_); }
 
  private:
-  bool wait(short events, std::chrono::milliseconds most) const;
+  bool wait(short events, std::chrono::milliseconds max) const;
   ReadEnd fill();
   bool is_writable() const;
   void leave_waiting() const;

@@ -30,9 +30,9 @@ JournalStep read_step(const Journal& journal, Query query) {
     step.headings.push_back(heading);
   });
   if (!has_more) return step;
-  const auto [least, most] = std::minmax(step.headings.front().stamp.id, step.headings.back().stamp.id);
-  const Query in_full{.after = least - 1,
-                      .before = most + 1,
+  const auto [min, max] = std::minmax(step.headings.front().stamp.id, step.headings.back().stamp.id);
+  const Query in_full{.after = min - 1,
+                      .before = max + 1,
                       .newest_first = query.newest_first,
                       .started = false,
                       .records = false,
@@ -115,9 +115,9 @@ std::vector<Metric> JournalWatch::metrics() const {
   return totals_.metrics(bytes);
 }
 
-WatchState JournalWatch::wait_beyond(int64_t id, uint64_t generation, std::chrono::milliseconds most) const {
+WatchState JournalWatch::wait_beyond(int64_t id, uint64_t generation, std::chrono::milliseconds max) const {
   Lock lock(mutex_);
-  const auto end = std::chrono::steady_clock::now() + most;
+  const auto end = std::chrono::steady_clock::now() + max;
   while (!is_ended_ && state_.newest_id <= id && state_.generation == generation) {
     if (changed_.wait_until(lock, end) == std::cv_status::timeout) break;
   }

@@ -55,7 +55,7 @@ class JournalWatch {
   std::optional<std::pair<BanChange, Stamp>> made(const Ban& ban) const;
   std::vector<Metric> metrics() const;
   /// Waits until there is an entry with a larger id, the journal is another one than `generation`, or the time is over.
-  WatchState wait_beyond(int64_t id, uint64_t generation, std::chrono::milliseconds most) const;
+  WatchState wait_beyond(int64_t id, uint64_t generation, std::chrono::milliseconds max) const;
 
  private:
   void follow();

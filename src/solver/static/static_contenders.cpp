@@ -21,7 +21,7 @@ Contender static_contender(const Solver& solver, const Problem& problem, const D
       return contender;
     }
     contender.space = stated->space(problem, device);
-    contender.untuned = stated->untuned(problem, device);
+    contender.default_config = stated->default_config(problem, device);
     contender.invariant = stated->invariant_space(problem, device);
     contender.parts = solver.parts(problem, device);
   } catch (const std::exception& error) {

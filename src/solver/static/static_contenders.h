@@ -15,7 +15,7 @@ namespace attune {
 
 /// Returns the reports of a registry's solvers for a problem on a device that need not be here, in the registry's order
 /// and from the description of the device alone: nothing is opened or run. A solver that states its configs without a
-/// device (Solver::static_space()) has support, version, space, untuned config and invariant space as on the device,
+/// device (Solver::static_space()) has support, version, space, default config and invariant space as on the device,
 /// but no versions: compiler and builds are the device's. Any other that supports the problem is a contender without
 /// support, for which is_known_on_device_only() holds. Requires: the problem is normalised. Throws nothing of Error: a
 /// solver that fails is a contender without support, with the sentence.

@@ -30,7 +30,7 @@ class GeneratorForTest final : public Solver, public StaticSpace {
     for (int64_t i = 1; i <= device.num_units; ++i) all.push_back(Config({{"threads", i}}));
     return SearchSpace::listed(std::move(all));
   }
-  Config untuned(const Problem&, const DeviceInfo& device) const override {
+  Config default_config(const Problem&, const DeviceInfo& device) const override {
     return Config({{"threads", device.num_units}});
   }
   SearchSpace invariant_space(const Problem&, const DeviceInfo&) const override {
@@ -78,7 +78,7 @@ TEST_F(StaticContenders, StateWhatFollowsFromTheDescriptionOfADeviceThatIsNotOpe
   EXPECT_TRUE(generator.support.yes) << generator.support.reason;
   EXPECT_EQ(generator.version, "3");
   EXPECT_EQ(generator.space.size(), 3u);
-  EXPECT_EQ(generator.untuned.key(), "threads=3");
+  EXPECT_EQ(generator.default_config.key(), "threads=3");
   EXPECT_EQ(generator.invariant.size(), 1u);
   EXPECT_TRUE(generator.versions.empty());
   EXPECT_FALSE(is_known_on_device_only(generator));

@@ -11,7 +11,7 @@ class StaticSpaceBackend : public Backend {
   /// `stated` must outlive the backend, as the solvers of a registry do. The backend copies the description.
   StaticSpaceBackend(const StaticSpace& stated, const DeviceInfo& device) : stated_(stated), device_(device) {}
   SearchSpace space(const Problem& problem) final { return stated_.space(problem, device_); }
-  Config untuned(const Problem& problem) final { return stated_.untuned(problem, device_); }
+  Config default_config(const Problem& problem) final { return stated_.default_config(problem, device_); }
   SearchSpace invariant_space(const Problem& problem) final { return stated_.invariant_space(problem, device_); }
 
  protected:

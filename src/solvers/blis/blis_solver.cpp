@@ -110,7 +110,7 @@ class BlisBackend final : public Backend {
   }
 
   /// All cores, factors chosen by the library. (BLIS by default uses one thread, which would be an unfair baseline.)
-  Config untuned(const Problem&) override {
+  Config default_config(const Problem&) override {
     return Config({{"factor", std::string("auto")}, {"sup", int64_t{1}}, {"threads", device_.num_units}});
   }
 

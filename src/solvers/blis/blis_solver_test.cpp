@@ -43,8 +43,8 @@ TEST_F(Blis, OffersFactorsOnlyThatMakeTheNumberOfThreads) {
 }
 
 TEST_F(Blis, TakesAllCoresWhenNobodyTunesIt) {
-  const auto untuned = blis_.backend().untuned(blis_.problem("gemm_a16w16 m=8 n=8 k=8 dtype=fp32"));
-  EXPECT_EQ(untuned.integer("threads"), blis_.device().info().num_units);
+  const auto default_config = blis_.backend().default_config(blis_.problem("gemm_a16w16 m=8 n=8 k=8 dtype=fp32"));
+  EXPECT_EQ(default_config.integer("threads"), blis_.device().info().num_units);
 }
 
 TEST_F(Blis, RefusesThreadsTheDeviceHasNot) {

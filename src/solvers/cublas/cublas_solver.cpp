@@ -19,7 +19,7 @@ namespace attune {
 namespace {
 
 /// What PyTorch gives the library on a Hopper GPU (CUBLAS_WORKSPACE_CONFIG).
-constexpr int64_t kUntunedWorkspaceMib = 32;
+constexpr int64_t kDefaultWorkspaceMib = 32;
 constexpr int64_t kSmallWorkspaceMib = 4;
 constexpr const char* kWorkspaceMib = "workspace_mib";
 /// Stated by the documentation of cublasSetWorkspace().
@@ -109,14 +109,14 @@ class CublasBackend final : public Backend {
             {"kernel.cublas.gemm", std::string(cublas::kSourcesHash)}};
   }
   SearchSpace space(const Problem&) override {
-    return SearchSpace::product({{.name = kWorkspaceMib, .values = {kUntunedWorkspaceMib, kSmallWorkspaceMib}}}, {});
+    return SearchSpace::product({{.name = kWorkspaceMib, .values = {kDefaultWorkspaceMib, kSmallWorkspaceMib}}}, {});
   }
-  Config untuned(const Problem&) override { return Config({{kWorkspaceMib, kUntunedWorkspaceMib}}); }
+  Config default_config(const Problem&) override { return Config({{kWorkspaceMib, kDefaultWorkspaceMib}}); }
   std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config, const PrepareContext&) override {
     const int64_t workspace_mib = config.integer(kWorkspaceMib);
-    if (workspace_mib != kUntunedWorkspaceMib && workspace_mib != kSmallWorkspaceMib)
+    if (workspace_mib != kDefaultWorkspaceMib && workspace_mib != kSmallWorkspaceMib)
       fail(ErrorCode::unavailable, "{} is {} or {}, the config asks for {}", kWorkspaceMib, kSmallWorkspaceMib,
-           kUntunedWorkspaceMib, workspace_mib);
+           kDefaultWorkspaceMib, workspace_mib);
     return std::make_unique<CublasPlan>(opened_, GemmShape::of(problem), workspace_mib);
   }
   std::vector<EntryPoint> entry_points() const override {

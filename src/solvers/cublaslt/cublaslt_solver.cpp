@@ -162,7 +162,7 @@ class CublasltBackend final : public Backend {
     }
     return SearchSpace::listed(std::move(rows).build()).with_features(meanings_of_ids(), algorithm_features());
   }
-  Config untuned(const Problem& problem) override {
+  Config default_config(const Problem& problem) override {
     const CurrentContext current(opened_->driver, opened_->context);
     const LibraryProduct product(opened_->library, GemmShape::of(problem), false);
     return product.config_of(opened_->library, preferred(product, 1).front());

@@ -33,7 +33,7 @@ TEST_F(Cublaslt, ComputesEveryTypeLayoutAndEpilogueWithTheAlgorithmItPrefers) {
         "gemm_a16w16 m=24 n=24 k=72 dtype=bf16 bias=1 trans_a=1 trans_b=0", "gemm_a16w16 m=1 n=31 k=96 dtype=bf16",
         "gemm_a16w16 m=16 n=32 k=64 dtype=bf16 outdtype=fp32", "gemm_a16w16 m=5 n=40 k=64 dtype=fp16 bias=1",
         "gemm_a16w16 m=16 n=32 k=64 dtype=bf16 bias=1 act=relu", "gemm_a16w16 m=16 n=32 k=64 dtype=bf16 act=gelu_tanh"})
-    EXPECT_EQ(cublaslt_->wrong(problem, cublaslt_->backend().untuned(cublaslt_->problem(problem)).key()), "")
+    EXPECT_EQ(cublaslt_->wrong(problem, cublaslt_->backend().default_config(cublaslt_->problem(problem)).key()), "")
         << problem;
 }
 
@@ -41,7 +41,7 @@ TEST_F(Cublaslt, ListsWhatItAcceptsAndWhatItPrefers) {
   for (const char* problem : {"gemm_a16w16 m=64 n=256 k=512 dtype=bf16", "gemm_a16w16 m=3 n=257 k=511 dtype=bf16"}) {
     const auto all = cublaslt_->configs(problem);
     EXPECT_GT(all.size(), 8u);
-    EXPECT_THAT(all, testing::Contains(cublaslt_->backend().untuned(cublaslt_->problem(problem))));
+    EXPECT_THAT(all, testing::Contains(cublaslt_->backend().default_config(cublaslt_->problem(problem))));
     size_t num_checked = 0;
     for (size_t i = 0; i < all.size(); i += all.size() / 8 + 1) {
       if (all[i].integer("reduction") == 1 || all[i].integer("reduction") == 4) continue;  // Sums of rounded parts.

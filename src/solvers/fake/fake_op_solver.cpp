@@ -87,7 +87,7 @@ class FakeOpSolver final : public Solver, public StaticSpace {
   SearchSpace invariant_space(const Problem& problem, const DeviceInfo& device) const override {
     return space(problem, device);
   }
-  Config untuned(const Problem&, const DeviceInfo&) const override {
+  Config default_config(const Problem&, const DeviceInfo&) const override {
     return Config({{"tile", int64_t{64}}, {"unroll", int64_t{1}}});
   }
   std::unique_ptr<Backend> open(Device& device) const override {

@@ -148,7 +148,7 @@ class FakeSolver final : public Solver, public StaticSpace {
     rules.push_back({"one-order", "split_k == 1", "parts of K are not batch-invariant"});
     return SearchSpace::product({all.parameters().begin(), all.parameters().end()}, std::move(rules));
   }
-  Config untuned(const Problem& problem, const DeviceInfo&) const override {
+  Config default_config(const Problem& problem, const DeviceInfo&) const override {
     std::vector<std::pair<std::string, Value>> values = {
         {"tile_m", int64_t{64}}, {"tile_n", int64_t{64}}, {"split_k", int64_t{1}}};
     if (GemmShape::of(problem).packed) values.emplace_back(kLayoutParameter, std::string(kPlainLayout));

@@ -26,15 +26,17 @@ class FakeSolverTimes : public testing::Test {
     }
     return best;
   }
-  std::string untuned(const std::string& problem) { return fake_.backend().untuned(fake_.problem(problem)).key(); }
+  std::string default_config(const std::string& problem) {
+    return fake_.backend().default_config(fake_.problem(problem)).key();
+  }
   OpenedSolver fake_{"fake.gemm", "fake:0"};
 };
 
 TEST_F(FakeSolverTimes, AreLeastForTilesThatFitTheProblemWhichTheDefaultDoesNot) {
   const std::string thin = "gemm_a16w16 m=16 n=32 k=8 dtype=bf16";
   EXPECT_EQ(best(thin), "split_k=1;tile_m=16;tile_n=32");
-  EXPECT_NE(best(thin), untuned(thin));
-  EXPECT_EQ(best("gemm_a16w16 m=64 n=64 k=4 dtype=bf16"), untuned("gemm_a16w16 m=64 n=64 k=4 dtype=bf16"));
+  EXPECT_NE(best(thin), default_config(thin));
+  EXPECT_EQ(best("gemm_a16w16 m=64 n=64 k=4 dtype=bf16"), default_config("gemm_a16w16 m=64 n=64 k=4 dtype=bf16"));
 }
 
 TEST_F(FakeSolverTimes, PreferASplitOfFourForAProblemEightTimesAsDeepAsWide) {

@@ -209,7 +209,7 @@ class Im2colSolver final : public Solver, public StaticSpace {
   SearchSpace space(const Problem& problem, const DeviceInfo& device) const override {
     return SearchSpace::product({{.name = kGemmParameter, .values = {default_part(problem, device)}, .part = 0}}, {});
   }
-  Config untuned(const Problem& problem, const DeviceInfo& device) const override {
+  Config default_config(const Problem& problem, const DeviceInfo& device) const override {
     return Config({{kGemmParameter, default_part(problem, device)}});
   }
   std::unique_ptr<Backend> open(Device& device) const override;
@@ -218,7 +218,7 @@ class Im2colSolver final : public Solver, public StaticSpace {
   static std::string default_part(const Problem& problem, const DeviceInfo& device) {
     const Solver* part = registry().find(kDefaultPart);
     ATTUNE_CHECK(part != nullptr && part->static_space() != nullptr, "{} is not there", kDefaultPart);
-    const Config config = part->static_space()->untuned(part_of(ConvShape::of(problem), device), device);
+    const Config config = part->static_space()->default_config(part_of(ConvShape::of(problem), device), device);
     return Candidate{std::string(kDefaultPart), std::string(part->version()), config}.nested_name();
   }
 };

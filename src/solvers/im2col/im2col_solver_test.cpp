@@ -28,8 +28,8 @@ TEST_F(Im2col, ItsPartIsTheProductOfOneImageAndGroup) {
 }
 
 TEST_F(Im2col, ItsDefaultNeedsNoLibrary) {
-  const Config untuned = im2col_.backend().untuned(im2col_.problem("conv n=1 c=4 h=5 w=5 k=4 y=3 x=3"));
-  EXPECT_THAT(untuned.text("gemm"), testing::StartsWith("portable.gemm@"));
+  const Config default_config = im2col_.backend().default_config(im2col_.problem("conv n=1 c=4 h=5 w=5 k=4 y=3 x=3"));
+  EXPECT_THAT(default_config.text("gemm"), testing::StartsWith("portable.gemm@"));
 }
 
 TEST_F(Im2col, RefusesTypesThatNoProductHas) {

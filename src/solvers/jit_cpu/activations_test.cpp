@@ -116,7 +116,7 @@ TEST_P(Activations, FollowTheBiasInEveryKernelAndType) {
     std::set<std::string> kinds;
     const auto configs = solver_.configs(text);
     ASSERT_FALSE(configs.empty()) << text;
-    EXPECT_THAT(solver_.wrong(text, solver_.backend().untuned(solver_.problem(text)).key()), IsEmpty());
+    EXPECT_THAT(solver_.wrong(text, solver_.backend().default_config(solver_.problem(text)).key()), IsEmpty());
     for (const Config& config : configs) {
       if (!kinds.insert(kind_of(config)).second) continue;
       EXPECT_THAT(solver_.wrong(text, config.key()), IsEmpty());

@@ -164,11 +164,11 @@ int64_t best_width(int64_t extent, const VectorUnit& unit) {
   const int64_t in_panel = kPanel / unit.lanes, panels = (extent + kPanel - 1) / kPanel;
   if (unit.lanes < kPanel) return in_panel;
   if (panels > kManyPanels) return 2;
-  int64_t best = 1, least = panels + kManyPanels;
+  int64_t best = 1, min = panels + kManyPanels;
   for (const int64_t group : {4, 3, 2, 1}) {
     const int64_t padded = (panels + group - 1) / group * group;
-    if (group <= panels && padded < least) {
-      least = padded;
+    if (group <= panels && padded < min) {
+      min = padded;
       best = group;
     }
   }
@@ -185,18 +185,18 @@ Config packed_start(const GemmShape& shape, const DeviceInfo& device) {
   const VectorUnit unit = VectorUnit::of(device);
   const int64_t panels = (shape.n + kPanel - 1) / kPanel, in_panel = kPanel / unit.lanes;
   const bool amx = has_amx(shape, device) && shape.m >= kPanel;
-  int64_t rows = 1, width = in_panel, least = 2 * shape.m + 1;
+  int64_t rows = 1, width = in_panel, min = 2 * shape.m + 1;
   for (const int64_t tall : kCounts) {
     const int64_t all = (shape.m + tall - 1) / tall * tall;
     // Fewer rows per tile would read the panels more often.
-    if (tall < std::min<int64_t>(6, (shape.m + 1) / 2) || tall > shape.m || all > least) continue;
+    if (tall < std::min<int64_t>(6, (shape.m + 1) / 2) || tall > shape.m || all > min) continue;
     for (const int64_t wide : {1, 2, 3, 4, 6, 8}) {
       const bool fits = wide % in_panel == 0 && wide / in_panel <= panels && tall * wide <= kMaxRows &&
                         tall * wide + wide + 1 <= unit.registers;
       if (!fits || (tall * wide < unit.registers / 2 && tall != largest_fitting(kMaxRows, shape.m))) continue;
       rows = tall;
       width = wide;
-      least = all;
+      min = all;
     }
   }
   if (amx) {

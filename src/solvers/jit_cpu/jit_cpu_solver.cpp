@@ -82,7 +82,7 @@ class JitCpuSolver final : public Solver, public StaticSpace {
   SearchSpace space(const Problem& problem, const DeviceInfo& device) const override {
     return gemm_space(GemmShape::of(problem), device);
   }
-  Config untuned(const Problem& problem, const DeviceInfo& device) const override {
+  Config default_config(const Problem& problem, const DeviceInfo& device) const override {
     return gemm_start(GemmShape::of(problem), device);
   }
   SearchSpace invariant_space(const Problem& problem, const DeviceInfo& device) const override {

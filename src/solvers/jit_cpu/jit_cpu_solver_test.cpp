@@ -21,7 +21,7 @@ class JitCpu : public testing::Test {
     if (!solver_.solver().supports(solver_.problem("gemm_a16w16 m=1 n=1 k=1 dtype=fp32"), solver_.device().info()).yes)
       GTEST_SKIP() << "this processor has no AVX2";
   }
-  std::string start(const std::string& text) { return solver_.backend().untuned(solver_.problem(text)).key(); }
+  std::string start(const std::string& text) { return solver_.backend().default_config(solver_.problem(text)).key(); }
 
   /// The config with this number of threads.
   static std::string on(int64_t threads, const std::string& config) {
@@ -52,7 +52,7 @@ constexpr const char* kShapes[] = {
 TEST_F(JitCpu, EveryStartIsAConfigOfItsSpace) {
   for (const char* shape : kShapes) {
     const Problem problem = solver_.problem(shape);
-    const Config config = solver_.backend().untuned(problem);
+    const Config config = solver_.backend().default_config(problem);
     EXPECT_EQ(why_outside(solver_.backend().space(problem), config, problem, solver_.device().info()), std::nullopt)
         << shape << " " << config.key();
   }
@@ -109,7 +109,7 @@ TEST_F(JitCpu, PairsThatItPacksItselfAreThoseOfTheLayout) {
     GTEST_SKIP() << "pairs are packed with AVX-512";
   const Problem problem = solver_.problem("gemm_a16w16 m=40 n=29 k=77 dtype=bf16");
   const auto tasks =
-      solver_.solver().compile_tasks(problem, solver_.backend().untuned(problem), solver_.device().info());
+      solver_.solver().compile_tasks(problem, solver_.backend().default_config(problem), solver_.device().info());
   KernelCache cache({cache_location().path}, uint64_t{1} << 30);
   const auto built = CompilePool(cache).compile({tasks.back()});
   ASSERT_TRUE(built.front().binary.has_value()) << built.front().outcome.detail;
@@ -151,7 +151,7 @@ TEST_F(JitCpu, BinariesKnowNoSizes) {
   for (const std::string size : {"m=40 n=50 k=70", "m=47 n=513 k=1000"}) {
     const Problem problem = solver_.problem("gemm_a16w16 dtype=fp32 " + size);
     for (const auto& task :
-         solver_.solver().compile_tasks(problem, solver_.backend().untuned(problem), solver_.device().info()))
+         solver_.solver().compile_tasks(problem, solver_.backend().default_config(problem), solver_.device().info()))
       recipes.insert(task.recipe());
   }
   EXPECT_EQ(recipes.size(), 2u);  // the kernel and its packing

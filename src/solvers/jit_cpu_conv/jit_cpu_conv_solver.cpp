@@ -91,7 +91,7 @@ class JitCpuConvSolver final : public Solver, public StaticSpace {
     }
     return SearchSpace::listed(std::move(rows));
   }
-  Config untuned(const Problem& problem, const DeviceInfo& device) const override {
+  Config default_config(const Problem& problem, const DeviceInfo& device) const override {
     return config_of_block(blocks_of(ConvShape::of(problem), device).front(), device.num_units);
   }
   std::vector<CompileTask> compile_tasks(const Problem&, const Config& config,

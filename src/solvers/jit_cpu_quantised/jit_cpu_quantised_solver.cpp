@@ -77,7 +77,7 @@ class JitCpuQuantisedSolver : public Solver, public StaticSpace {
   SearchSpace space(const Problem& problem, const DeviceInfo& device) const override {
     return quantised_space(QuantisedGemm::of(problem), device);
   }
-  Config untuned(const Problem& problem, const DeviceInfo& device) const override {
+  Config default_config(const Problem& problem, const DeviceInfo& device) const override {
     return quantised_start(QuantisedGemm::of(problem), device);
   }
   SearchSpace invariant_space(const Problem& problem, const DeviceInfo& device) const override {

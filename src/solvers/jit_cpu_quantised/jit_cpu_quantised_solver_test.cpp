@@ -51,7 +51,7 @@ class JitCpuQuantised : public testing::TestWithParam<const char*> {
     if (!solver_.unavailable().empty()) GTEST_SKIP() << solver_.unavailable();
     if (const std::string missing = missing_for(GetParam()); !missing.empty()) GTEST_SKIP() << missing;
   }
-  std::string start(const std::string& text) { return solver_.backend().untuned(solver_.problem(text)).key(); }
+  std::string start(const std::string& text) { return solver_.backend().default_config(solver_.problem(text)).key(); }
   std::string dot(int rows, int width, int unroll = 1, const char* prefetch = "off", int k_block = 0,
                   int threads = 1) const {
     return fmt::format("kernel=dot;rows={};width={};unroll={};prefetch={};k_block={};threads={}", rows, width, unroll,
@@ -190,7 +190,7 @@ TEST_P(JitCpuQuantised, EveryStartIsAConfigOfItsSpaceAndRight) {
     for (const int n : {1, 5, 7, 40}) {
       const auto text = fmt::format("gemm_a8w8 m={} n={} k=70", m, n);
       const Problem problem = solver_.problem(text);
-      const Config config = solver_.backend().untuned(problem);
+      const Config config = solver_.backend().default_config(problem);
       EXPECT_EQ(why_outside(solver_.backend().space(problem), config, problem, solver_.device().info()), std::nullopt)
           << text << " " << config.key();
       EXPECT_THAT(solver_.wrong(text, config.key()), IsEmpty());
@@ -226,7 +226,7 @@ TEST_P(JitCpuQuantised, BinariesKnowNoSizes) {
   for (const std::string size : {"m=40 n=50 k=70", "m=47 n=513 k=1000"}) {
     const Problem problem = solver_.problem("gemm_a8w8 " + size);
     for (const auto& task :
-         solver_.solver().compile_tasks(problem, solver_.backend().untuned(problem), solver_.device().info()))
+         solver_.solver().compile_tasks(problem, solver_.backend().default_config(problem), solver_.device().info()))
       recipes.insert(task.recipe());
   }
   EXPECT_EQ(recipes.size(), 1u);
@@ -246,7 +246,7 @@ class JitCpuFloats : public testing::TestWithParam<const char*> {
   /// The start and configs of each kind of code: one row and several, one vector and several, blocks of K.
   std::vector<std::string> kinds(const std::string& text) {
     OpenedSolver& solver = solver_of(text);
-    std::vector<std::string> configs = {solver.backend().untuned(solver.problem(text)).key()};
+    std::vector<std::string> configs = {solver.backend().default_config(solver.problem(text)).key()};
     if (text.find("bpreshuffle=1") != std::string::npos) {
       for (const char* config : {"kernel=stream;rows=1;width=4;prefetch=0;k_block=0;threads=1",
                                  "kernel=stream;rows=3;width=2;prefetch=512;k_block=0;threads=2",
@@ -429,7 +429,7 @@ TEST_P(JitCpuFloats, SpacesHaveTwentyConfigsAndTheStart) {
       OpenedSolver& solver = solver_of(text);
       const Problem problem = solver.problem(text);
       EXPECT_GE(solver.configs(text).size(), 20u) << text;
-      const Config start = solver.backend().untuned(problem);
+      const Config start = solver.backend().default_config(problem);
       EXPECT_EQ(why_outside(solver.backend().space(problem), start, problem, solver.device().info()), std::nullopt)
           << text << " " << start.key();
     }

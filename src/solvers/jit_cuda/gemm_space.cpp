@@ -138,14 +138,14 @@ constexpr GemmRule kRules[] = {
      "so many rows of x would read the weights too often"},
     {"rows",
      [](const GemmConfig& c, const GemmShape& s, const DeviceInfo&) {
-       const int64_t least = c.kernel == Kernel::dot ? 1 : c.kernel == Kernel::stream ? 8 : 16;
-       return c.tile_rows() == least || c.tile_rows() < 2 * s.m;
+       const int64_t min = c.kernel == Kernel::dot ? 1 : c.kernel == Kernel::stream ? 8 : 16;
+       return c.tile_rows() == min || c.tile_rows() < 2 * s.m;
      },
      "half of the tile's rows or more would be padding"},
     {"columns",
      [](const GemmConfig& c, const GemmShape& s, const DeviceInfo&) {
-       const int64_t least = c.kernel == Kernel::dot ? 1 : c.kernel == Kernel::stream ? 16 : 32;
-       return c.tile_columns() == least || c.tile_columns() < 2 * s.n;
+       const int64_t min = c.kernel == Kernel::dot ? 1 : c.kernel == Kernel::stream ? 16 : 32;
+       return c.tile_columns() == min || c.tile_columns() < 2 * s.n;
      },
      "half of the tile's columns or more would be padding"},
     {"reads",
@@ -163,8 +163,8 @@ constexpr GemmRule kRules[] = {
     {"threads",
      [](const GemmConfig& c, const GemmShape&, const DeviceInfo&) {
        // The vectors that a thread of `tile` moves must lie 8 rows apart.
-       const int64_t least = c.kernel == Kernel::tile ? std::max<int64_t>(c.block_k, 2 * kWarp) : kWarp;
-       return c.num_threads() >= least && c.num_threads() <= kMaxThreads;
+       const int64_t min = c.kernel == Kernel::tile ? std::max<int64_t>(c.block_k, 2 * kWarp) : kWarp;
+       return c.num_threads() >= min && c.num_threads() <= kMaxThreads;
      },
      "a block has at most 512 threads, and for a tile 64 at least and one for each 16 bytes of eight rows"},
     {"loop",

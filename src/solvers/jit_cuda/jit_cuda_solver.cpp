@@ -187,7 +187,7 @@ class JitCudaSolver final : public Solver, public StaticSpace {
   SearchSpace space(const Problem& problem, const DeviceInfo& device) const override {
     return gemm_space(GemmShape::of(problem), device);
   }
-  Config untuned(const Problem& problem, const DeviceInfo& device) const override {
+  Config default_config(const Problem& problem, const DeviceInfo& device) const override {
     return gemm_starts(GemmShape::of(problem), device).front().text();
   }
   std::vector<CompileTask> compile_tasks(const Problem& problem, const Config& config,

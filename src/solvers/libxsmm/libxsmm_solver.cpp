@@ -52,7 +52,7 @@ class LibxsmmBackend final : public Backend {
                                 {});
   }
 
-  Config untuned(const Problem& problem) override {
+  Config default_config(const Problem& problem) override {
     const auto shape = GemmShape::of(problem);
     return Config({{"tile_m", std::min<int64_t>(shape.m, 128)},
                    {"tile_n", std::min<int64_t>(shape.n, 64)},

@@ -118,7 +118,7 @@ class MklBackend final : public Backend {
                                 {});
   }
 
-  Config untuned(const Problem&) override {
+  Config default_config(const Problem&) override {
     std::vector<std::pair<std::string, Value>> values = {{"routine", std::string("gemm")},
                                                          {"threads", device_.num_units}};
     if (device_.num_units > 1) values.emplace_back("dynamic", int64_t{1});

@@ -53,7 +53,7 @@ TEST_F(MklSolver, OffersTheVectorRoutineForOneRowOfFp32Only) {
 
 TEST_F(MklSolver, TakesPackedWeightsAsTheyAre) {
   const std::string large = "gemm_a16w16 m=4 n=900 k=910 dtype=fp32 bpreshuffle=1";
-  EXPECT_EQ(mkl_.backend().untuned(mkl_.problem(large)).text("routine"), "gemm");
+  EXPECT_EQ(mkl_.backend().default_config(mkl_.problem(large)).text("routine"), "gemm");
   EXPECT_EQ(mkl_.backend().opaque_layouts(), nullptr);
   EXPECT_EQ(mkl_.wrong(large, "routine=gemm;threads=1"), "");
 }
@@ -63,11 +63,11 @@ TEST_F(MklSolver, LeavesNarrowResultsToOthers) {
   EXPECT_EQ(unsupported("gemm_a16w16 m=2 n=8 k=8 dtype=bf16 outdtype=fp32"), "");
 }
 
-TEST_F(MklSolver, IsUntunedOnAllCoresWithTheLibrarysOwnCut) {
+TEST_F(MklSolver, RunsOnAllCoresByDefaultWithTheLibrarysOwnCut) {
   const auto units = mkl_.device().info().num_units;
-  const auto untuned = mkl_.backend().untuned(mkl_.problem("gemm_a16w16 m=2 n=8 k=8 dtype=fp32"));
-  EXPECT_EQ(untuned.integer("threads"), units);
-  EXPECT_EQ(untuned.key().find("dynamic=1") != std::string::npos, units > 1);
+  const auto default_config = mkl_.backend().default_config(mkl_.problem("gemm_a16w16 m=2 n=8 k=8 dtype=fp32"));
+  EXPECT_EQ(default_config.integer("threads"), units);
+  EXPECT_EQ(default_config.key().find("dynamic=1") != std::string::npos, units > 1);
 }
 
 TEST_F(MklSolver, CallsTheInterfaceLayerAndNotTheSingleLibrary) {

@@ -76,7 +76,7 @@ class OnednnConvBackend final : public Backend {
   }
 
   /// The implementation of an application that lets oneDNN choose all orders.
-  Config untuned(const Problem& problem) override {
+  Config default_config(const Problem& problem) override {
     const auto first = first_of_each_order(problem);
     if (first.empty()) fail_without_any_conv(problem);
     return first.front();

@@ -194,7 +194,7 @@ class OnednnQuantisedBackend final : public Backend {
     return SearchSpace::listed(std::move(rows));
   }
 
-  Config untuned(const Problem& problem) override {
+  Config default_config(const Problem& problem) override {
     const auto shape = QuantisedGemm::of(problem);
     for (const ProductWay way : kWaysInOrder) {
       if (const auto offered = names(shape, way); !offered.empty())

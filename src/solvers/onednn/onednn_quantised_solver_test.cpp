@@ -91,15 +91,15 @@ TEST_P(OnednnQuantised, OffersNoImplementationThatSaturates) {
               HasSubstr("does not offer the implementation"));
 }
 
-TEST_P(OnednnQuantised, IsUntunedOnAllCoresAsInt8WhereThereIsVnni) {
-  const Config untuned = onednn_.backend().untuned(onednn_.problem(kSmallInt8));
-  EXPECT_EQ(untuned.text("way"), has_vnni() ? "int8" : "dequantise");
-  EXPECT_EQ(untuned.integer("threads"), onednn_.device().info().num_units);
-  EXPECT_EQ(untuned.text("impl"), onednn_.configs(kSmallInt8).front().text("impl"));
+TEST_P(OnednnQuantised, RunsOnAllCoresByDefaultAsInt8WhereThereIsVnni) {
+  const Config default_config = onednn_.backend().default_config(onednn_.problem(kSmallInt8));
+  EXPECT_EQ(default_config.text("way"), has_vnni() ? "int8" : "dequantise");
+  EXPECT_EQ(default_config.integer("threads"), onednn_.device().info().num_units);
+  EXPECT_EQ(default_config.text("impl"), onednn_.configs(kSmallInt8).front().text("impl"));
 }
 
 TEST_P(OnednnQuantised, RefusesByName) {
-  const std::string here = onednn_.backend().untuned(onednn_.problem(kSmallInt8)).text("impl");
+  const std::string here = onednn_.backend().default_config(onednn_.problem(kSmallInt8)).text("impl");
   EXPECT_THAT(onednn_.refusal(kSmallInt8, "way=fp8;impl=" + here + ";threads=1"), HasSubstr("'fp8'"));
   for (const std::string& way : ways(kSmallInt8)) {
     EXPECT_THAT(onednn_.refusal(kSmallInt8, "way=" + way + ";impl=none;threads=1"), HasSubstr("'none'"));
@@ -124,9 +124,9 @@ TEST_P(OnednnQuantised, SumsAsManyProductsAsAnInt32HoldsAndLongerOnesInFp32) {
   EXPECT_THAT(refusal_on("x86-64-v3+vnni", longer), HasSubstr("at most 131071 products, k is 131072"));
   if (!ways(kSmallInt8).contains("dequantise")) return;
   EXPECT_EQ(ways(longer), std::set<std::string>{"dequantise"});
-  EXPECT_EQ(onednn_.backend().untuned(onednn_.problem(longer)).text("way"), "dequantise");
+  EXPECT_EQ(onednn_.backend().default_config(onednn_.problem(longer)).text("way"), "dequantise");
   for (const Config& config : onednn_.configs(longer)) EXPECT_EQ(onednn_.wrong(longer, config.key()), "");
-  const std::string here = onednn_.backend().untuned(onednn_.problem(kSmallInt8)).text("impl");
+  const std::string here = onednn_.backend().default_config(onednn_.problem(kSmallInt8)).text("impl");
   if (has_vnni()) {
     EXPECT_THAT(onednn_.refusal(longer, "way=int8;impl=" + here + ";threads=1"), HasSubstr("at most 131071 products"));
   }
@@ -224,14 +224,15 @@ TEST_P(OnednnDequantised, EveryCodeIsTheNumberThatItMeans) {
     OpenedSolver onednn = opened("gemm_a8w8");
     const std::string problem = fmt::format("gemm_a8w8 m=256 n=16 k=256 q_dtype_w={} outdtype=fp16", type);
     const std::byte one = std::string_view(type) == "e4m3fn" ? std::byte{0x38} : std::byte{0x40};
-    const auto got =
-        onednn.computed(problem, onednn.backend().untuned(onednn.problem(problem)).key(), [&](const HostTensors& in) {
-          std::ranges::fill(in.operands[0], std::byte{0});
-          for (size_t i = 0; i < 256; ++i) in.operands[0][i * 256 + i] = static_cast<std::byte>(i);
-          std::ranges::fill(in.operands[1], one);
-          std::ranges::fill(elements<float>(in.operands[2]), 1.0f);
-          std::ranges::fill(elements<float>(in.operands[3]), 1.0f);
-        });
+    const auto got = onednn.computed(problem, onednn.backend().default_config(onednn.problem(problem)).key(),
+                                     [&](const HostTensors& in) {
+                                       std::ranges::fill(in.operands[0], std::byte{0});
+                                       for (size_t i = 0; i < 256; ++i)
+                                         in.operands[0][i * 256 + i] = static_cast<std::byte>(i);
+                                       std::ranges::fill(in.operands[1], one);
+                                       std::ranges::fill(elements<float>(in.operands[2]), 1.0f);
+                                       std::ranges::fill(elements<float>(in.operands[3]), 1.0f);
+                                     });
     for (size_t i = 0; i < 256; ++i) {
       float want = 0;
       const auto code = static_cast<std::byte>(i);
@@ -245,7 +246,7 @@ TEST_P(OnednnDequantised, ScalesThatCancelNeitherOverflowNorVanish) {
   OpenedSolver onednn = opened("gemm_a4w4_blockscale");
   const std::string problem = "gemm_a4w4_blockscale m=2 n=16 k=64";
   for (const auto& [of_a, of_b] : {std::pair(0, 254), std::pair(254, 0)}) {
-    const auto got = onednn.computed(problem, onednn.backend().untuned(onednn.problem(problem)).key(),
+    const auto got = onednn.computed(problem, onednn.backend().default_config(onednn.problem(problem)).key(),
                                      [&, a = of_a, b = of_b](const HostTensors& in) {
                                        std::ranges::fill(in.operands[0], std::byte{0x22});  // 1
                                        std::ranges::fill(in.operands[1], std::byte{0x22});

@@ -148,7 +148,7 @@ class OnednnBackend final : public Backend, public OpaqueLayouts {
                                 std::move(rules));
   }
 
-  Config untuned(const Problem& problem) override {
+  Config default_config(const Problem& problem) override {
     if (GemmShape::of(problem).packed) {
       // The implementation that oneDNN offers a user who lets it choose the order of the weights.
       const auto offered = with_layouts(problem, WeightOrder::any, device_.num_units);
@@ -243,7 +243,7 @@ class OnednnBackend final : public Backend, public OpaqueLayouts {
 
   /// The space is a list of rows, not a product: oneDNN decides which implementation needs which layout.
   SearchSpace packed_space(const Problem& problem) {
-    std::vector<Config> rows = {untuned(problem)};
+    std::vector<Config> rows = {default_config(problem)};
     for (const Value& threads : thread_counts(device_.num_units)) {
       for (const WeightOrder order : {WeightOrder::any, WeightOrder::plain}) {
         for (const Offer& offer : with_layouts(problem, order, std::get<int64_t>(threads))) {

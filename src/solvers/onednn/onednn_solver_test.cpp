@@ -76,10 +76,10 @@ TEST_P(Onednn, LeavesTheRestOfAnEpilogueToOthers) {
   }
 }
 
-TEST_P(Onednn, IsUntunedWithTheImplementationItPrefersOnAllCores) {
-  const auto untuned = onednn_.backend().untuned(onednn_.problem(kSmall));
-  EXPECT_EQ(untuned.text("impl"), implementations(kSmall).front());
-  EXPECT_EQ(untuned.integer("threads"), onednn_.device().info().num_units);
+TEST_P(Onednn, RunsTheImplementationItPrefersOnAllCoresByDefault) {
+  const auto default_config = onednn_.backend().default_config(onednn_.problem(kSmall));
+  EXPECT_EQ(default_config.text("impl"), implementations(kSmall).front());
+  EXPECT_EQ(default_config.integer("threads"), onednn_.device().info().num_units);
 }
 
 constexpr const char* kPacked = "gemm_a16w16 m=8 n=70 k=96 dtype=fp32 bias=1 bpreshuffle=1";
@@ -115,11 +115,11 @@ TEST_P(Onednn, NamesTheSameLayoutForAllRowsOnlyWhereTheBytesAreTheSame) {
   }
 }
 
-TEST_P(Onednn, IsUntunedInTheLayoutItPrefers) {
-  const auto untuned = onednn_.backend().untuned(onednn_.problem(kPacked));
-  EXPECT_EQ(untuned.integer("threads"), onednn_.device().info().num_units);
-  EXPECT_TRUE(onednn_.backend().space(onednn_.problem(kPacked)).index_of(untuned).has_value());
-  EXPECT_THAT(onednn_.refusal(kPacked, "impl=" + untuned.text("impl") + ";threads=1;b_layout=onednn.any@1.0.ab"),
+TEST_P(Onednn, TakesTheLayoutItPrefersByDefault) {
+  const auto default_config = onednn_.backend().default_config(onednn_.problem(kPacked));
+  EXPECT_EQ(default_config.integer("threads"), onednn_.device().info().num_units);
+  EXPECT_TRUE(onednn_.backend().space(onednn_.problem(kPacked)).index_of(default_config).has_value());
+  EXPECT_THAT(onednn_.refusal(kPacked, "impl=" + default_config.text("impl") + ";threads=1;b_layout=onednn.any@1.0.ab"),
               testing::HasSubstr("does not offer the implementation"));
 }
 

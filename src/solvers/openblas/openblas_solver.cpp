@@ -38,12 +38,12 @@ class Pool {
   /// start again those that it ended.
   static void use(int threads) {
     if (is_ended_.load(std::memory_order_relaxed)) {
-      if (!can_start_threads(static_cast<size_t>(most_ - 1)))
+      if (!can_start_threads(static_cast<size_t>(max_ - 1)))
         fail(ErrorCode::device,
              "OpenBLAS cannot start its threads again, which end at a fork(): raise the limit of processes");
       is_ended_ = false;
     }
-    if (threads > most_ && !can_start_threads(static_cast<size_t>(threads - 1))) threads = 1;
+    if (threads > max_ && !can_start_threads(static_cast<size_t>(threads - 1))) threads = 1;
     note(threads);
     openblas_set_num_threads(threads);
   }
@@ -51,12 +51,12 @@ class Pool {
  private:
   static void note_fork() { is_ended_ = true; }
   static void note(int threads) noexcept {
-    int known = most_;
-    while (known < threads && !most_.compare_exchange_weak(known, threads)) {
+    int known = max_;
+    while (known < threads && !max_.compare_exchange_weak(known, threads)) {
     }
   }
 
-  static inline std::atomic<int> most_ = 1;  ///< Number of threads that it has, with the calling one.
+  static inline std::atomic<int> max_ = 1;  ///< Number of threads that it has, with the calling one.
   static inline std::atomic<bool> is_ended_ = false;
 };
 
@@ -122,7 +122,7 @@ class OpenblasBackend final : public Backend {
                                 {});
   }
 
-  Config untuned(const Problem&) override {
+  Config default_config(const Problem&) override {
     return Config({{"routine", std::string("gemm")}, {"threads", device_.num_units}});
   }
 

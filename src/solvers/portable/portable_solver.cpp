@@ -211,7 +211,9 @@ class PortableSolver final : public Solver, public StaticSpace {
     return SearchSpace::product(
         {{.name = "block", .values = {std::string("4x4"), std::string("2x4"), std::string("1x4")}}}, {});
   }
-  Config untuned(const Problem&, const DeviceInfo&) const override { return Config({{"block", std::string("4x4")}}); }
+  Config default_config(const Problem&, const DeviceInfo&) const override {
+    return Config({{"block", std::string("4x4")}});
+  }
   SearchSpace invariant_space(const Problem& problem, const DeviceInfo& device) const override {
     return GemmShape::of(problem).k % kLanes == 0 ? space(problem, device) : SearchSpace();
   }

@@ -300,7 +300,7 @@ class PortableQuantisedSolver final : public Solver, public StaticSpace {
       parameters.push_back({.name = kLayoutParameter, .values = {std::string(kPlainLayout)}});
     return SearchSpace::product(std::move(parameters), {});
   }
-  Config untuned(const Problem& problem, const DeviceInfo&) const override {
+  Config default_config(const Problem& problem, const DeviceInfo&) const override {
     std::vector<std::pair<std::string, Value>> values = {{"block", std::string("4x4")}};
     if (has_packed_weights(problem)) values.emplace_back(kLayoutParameter, std::string(kPlainLayout));
     return Config(std::move(values));

@@ -77,15 +77,15 @@ class TorchBackend final : public Backend {
 
   Versions versions() const override { return {{"torch.gemm", "1+" + library_.version}}; }
 
-  SearchSpace space(const Problem& problem) override { return SearchSpace::listed({untuned(problem)}); }
+  SearchSpace space(const Problem& problem) override { return SearchSpace::listed({default_config(problem)}); }
 
-  Config untuned(const Problem&) override {
+  Config default_config(const Problem&) override {
     return device_.kind == "host" ? Config({{"threads", device_.num_units}})
                                   : Config({{"kernel", std::string("stock")}});
   }
 
   std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config, const PrepareContext&) override {
-    const auto wanted = untuned(problem);
+    const auto wanted = default_config(problem);
     if (config != wanted)
       fail(ErrorCode::unavailable, "PyTorch's operator has one config, '{}', got '{}'", wanted.key(), config.key());
     const auto shape = GemmShape::of(problem);

@@ -72,7 +72,7 @@ TEST_F(TorchSolver, ComputesProductsInEveryOrder) {
     const std::string problem = std::string(kProblem) + order;
     const auto configs = torch.configs(problem);
     ASSERT_EQ(configs.size(), 1u);
-    EXPECT_EQ(configs.front(), torch.backend().untuned(torch.problem(problem)));
+    EXPECT_EQ(configs.front(), torch.backend().default_config(torch.problem(problem)));
     EXPECT_EQ(torch.wrong(problem, configs.front().key()), "");
   }
 }
@@ -82,7 +82,10 @@ TEST_F(TorchSolver, SaysThatItIsTheApplicationsOwnOperator) {
   OpenedSolver torch("torch.gemm"), portable("portable.gemm");
   const auto is_own = [](OpenedSolver& solver) {
     const Problem problem = solver.problem(kProblem);
-    return solver.backend().prepare(problem, solver.backend().untuned(problem), {})->traits().is_applications_own;
+    return solver.backend()
+        .prepare(problem, solver.backend().default_config(problem), {})
+        ->traits()
+        .is_applications_own;
   };
   EXPECT_TRUE(is_own(torch));
   EXPECT_FALSE(is_own(portable));

@@ -83,8 +83,8 @@ double CostForecast::decision_s() const {
 }
 
 double CostForecast::best_launch_s() const {
-  constexpr double kSlowUntuned = 10;  // times the roofline
-  double best_s = kSlowUntuned * min_launch_s_;
+  constexpr double kSlowDefault = 10;  // times the roofline
+  double best_s = kSlowDefault * min_launch_s_;
   for (const auto& [slot, seconds] : launch_s_) best_s = std::min(best_s, seconds);
   return best_s;
 }

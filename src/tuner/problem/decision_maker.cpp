@@ -55,7 +55,7 @@ Decision make_decision(const DecisionFacts& facts) {
   decision.strategy = facts.strategy;
   decision.incumbent = facts.incumbent;
   decision.dropped_bests = facts.race_times.dropped_bests(solvers_in_final);
-  if (has_default) decision.best_untuned = best_untuned(decision, facts.opponents, facts.race_times);
+  if (has_default) decision.best_default = best_default(decision, facts.to_beat, facts.race_times);
   return decision;
 }
 

@@ -27,7 +27,7 @@ struct DecisionFacts {
   const RaceTimes& race_times;
   const std::vector<std::pair<Candidate, Outcome>>& failures;
   std::span<const Contender> contenders;  ///< As opened: the finalists' numbers are of their spaces.
-  std::vector<Candidate> opponents;       ///< Default configs that a winner must beat.
+  std::vector<Candidate> to_beat;         ///< Default configs that a winner must beat.
   Versions versions;
   std::string strategy;
   std::optional<Incumbent> incumbent;

@@ -30,7 +30,7 @@ class DecisionMaker : public testing::Test {
                           .race_times = race_times_,
                           .failures = failures_,
                           .contenders = contenders_,
-                          .opponents = {},
+                          .to_beat = {},
                           .versions = {},
                           .strategy = "auto",
                           .incumbent = {},
@@ -68,7 +68,7 @@ TEST_F(DecisionMaker, AttunesOwnKernelsAreNoDefaultWhateverIsFasterThanThem) {
     EXPECT_EQ(decision.verdict, Verdict::no_default);
     EXPECT_EQ(decision.over_default(), (Comparison{.us = 10, .ratio = 0, .interval = {0, 0}}));
     EXPECT_EQ(decision.default_us(), 0);
-    EXPECT_FALSE(decision.best_untuned);
+    EXPECT_FALSE(decision.best_default);
   }
   EXPECT_EQ(make().winner, entrants_.at(2).candidate) << "it gets the row all the same";
 }

@@ -31,7 +31,7 @@ std::vector<DroppedBest> RaceTimes::dropped_bests(const std::set<std::string>& s
   return all;
 }
 
-std::optional<BestUntuned> best_untuned(const Decision& decision, const std::vector<Candidate>& untuned,
+std::optional<BestDefault> best_default(const Decision& decision, const std::vector<Candidate>& default_config,
                                         const RaceTimes& race) {
   const auto final_of = [&](const Candidate& candidate) -> const Comparison* {
     const auto found = std::find_if(decision.finalists.begin(), decision.finalists.end(),
@@ -41,11 +41,11 @@ std::optional<BestUntuned> best_untuned(const Decision& decision, const std::vec
   };
   const Comparison* const winner_final = final_of(decision.winner);
   const auto winner_race_us = race.us_of(decision.winner);
-  std::optional<BestUntuned> best;
-  for (const Candidate& candidate : untuned) {
+  std::optional<BestDefault> best;
+  for (const Candidate& candidate : default_config) {
     const Comparison* const in_final = final_of(candidate);
     const auto in_race = race.us_of(candidate);
-    BestUntuned one{candidate};
+    BestDefault one{candidate};
     if (in_final != nullptr && winner_final != nullptr) {
       one.us = in_final->us;
       // Both ratios are over the baseline, by pairs. For the baseline itself this is the decision's ratio.

@@ -29,7 +29,7 @@ class RaceTimes {
 
 /// Returns the fastest of the default configs, compared with the winner: finalists by the pairs of the final, others by
 /// the times of the race. nullopt if no pair of times can be compared.
-std::optional<BestUntuned> best_untuned(const Decision& decision, const std::vector<Candidate>& untuned,
+std::optional<BestDefault> best_default(const Decision& decision, const std::vector<Candidate>& default_config,
                                         const RaceTimes& race);
 
 }  // namespace attune

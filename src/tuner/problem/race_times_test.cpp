@@ -31,19 +31,19 @@ TEST(RaceTimes, NameTheFastest) {
 }
 
 /// Times of different rounds need not have the ratio of the pairs.
-TEST(BestUntuned, IsComparedByThePairsOfTheFinalWhereThereAreSome) {
+TEST(BestDefault, IsComparedByThePairsOfTheFinalWhereThereAreSome) {
   Decision decision;
   decision.winner = candidate("a", "x=1");
   decision.finalists = {{.candidate = decision.winner, .comparison = {.us = 10, .ratio = 1.5}},
                         {.candidate = candidate("b", "x=1"), .comparison = {.us = 13, .ratio = 1.25}}};
-  const auto best = best_untuned(decision, {candidate("b", "x=1"), candidate("c", "x=1")}, {});
+  const auto best = best_default(decision, {candidate("b", "x=1"), candidate("c", "x=1")}, {});
   ASSERT_TRUE(best);
   EXPECT_EQ(best->candidate, candidate("b", "x=1"));
   EXPECT_DOUBLE_EQ(best->ratio, 1.2);
   EXPECT_FALSE(best->screened);
 }
 
-TEST(BestUntuned, ThatWasDroppedIsComparedByTheRace) {
+TEST(BestDefault, ThatWasDroppedIsComparedByTheRace) {
   Decision decision;
   decision.winner = candidate("a", "x=1");
   decision.finalists = {{.candidate = decision.winner, .comparison = {.us = 11, .ratio = 1.4}},
@@ -51,7 +51,7 @@ TEST(BestUntuned, ThatWasDroppedIsComparedByTheRace) {
   RaceTimes race;
   race.add(decision.winner, 10, 0);
   race.add(candidate("c", "x=1"), 13, 0);
-  const auto best = best_untuned(decision, {candidate("c", "x=1"), candidate("b", "x=1")}, race);
+  const auto best = best_default(decision, {candidate("c", "x=1"), candidate("b", "x=1")}, race);
   ASSERT_TRUE(best);
   EXPECT_EQ(best->candidate, candidate("c", "x=1"));
   EXPECT_DOUBLE_EQ(best->us, 13);
@@ -59,10 +59,10 @@ TEST(BestUntuned, ThatWasDroppedIsComparedByTheRace) {
   EXPECT_TRUE(best->screened);
 }
 
-TEST(BestUntuned, IsNoneWithoutTimesThatCanBeCompared) {
+TEST(BestDefault, IsNoneWithoutTimesThatCanBeCompared) {
   Decision decision;
   decision.winner = candidate("a", "x=1");
-  EXPECT_FALSE(best_untuned(decision, {candidate("b", "x=1")}, {}));
+  EXPECT_FALSE(best_default(decision, {candidate("b", "x=1")}, {}));
 }
 
 }  // namespace

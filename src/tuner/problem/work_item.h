@@ -28,7 +28,7 @@ struct WorkItem {
   /// True: the contest of searches that have ended. Candidates race again, so that all times are of one contest, and
   /// only their verifications are reused. The end of the budget cuts it, a share of the budget does not.
   bool is_contest = false;
-  bool untuned_may_win = true;  ///< False: only one of `candidates` may win.
+  bool defaults_may_win = true;  ///< False: only one of `candidates` may win.
 };
 
 }  // namespace attune

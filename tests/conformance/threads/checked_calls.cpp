@@ -118,14 +118,13 @@ World& world() {
 /// The default config and others that ask for a team, evenly spread.
 std::vector<Config> chosen_configs(Backend& backend, const Problem& problem) {
   const SearchSpace space = backend.space(problem);
-  std::vector<Config> with_teams, chosen = {backend.untuned(problem)};
+  std::vector<Config> with_teams, chosen = {backend.default_config(problem)};
   for (const uint64_t index : prune(space, problem, world().device.info(), 0, 2000).allowed) {
     Config config = space.at(index);
     if (config.has("threads") && config.integer("threads") > 1) with_teams.push_back(std::move(config));
   }
-  const size_t most = std::min(kConfigs, with_teams.size());
-  for (size_t i = 0; i < most; ++i)
-    chosen.push_back(with_teams[most == 1 ? 0 : i * (with_teams.size() - 1) / (most - 1)]);
+  const size_t max = std::min(kConfigs, with_teams.size());
+  for (size_t i = 0; i < max; ++i) chosen.push_back(with_teams[max == 1 ? 0 : i * (with_teams.size() - 1) / (max - 1)]);
   return chosen;
 }
 
@@ -188,7 +187,7 @@ std::string row_of(const Solver& solver, Device& device, const Problem& problem)
   const auto own = versions.find(std::string(solver.id()));
   const Candidate candidate{std::string(solver.id()),
                             own != versions.end() ? own->second : std::string(solver.version()),
-                            backend->untuned(problem)};
+                            backend->default_config(problem)};
   const auto value = [&](const char* name) { return problem.integer_or(name, 0); };
   const auto type = [&](const char* name) { return torch_name(*parse_dtype(problem.text(name))); };
   return fmt::format("{},{},{},{},{},{},{},{},{},1,{},{}\n", device.info().gfx, device.info().num_units, value("m"),

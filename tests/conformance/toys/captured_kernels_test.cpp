@@ -64,7 +64,7 @@ class ScriptedSolver final : public Solver, public StaticSpace {
   SearchSpace space(const Problem&, const DeviceInfo&) const override {
     return SearchSpace::product({{.name = "part", .values = {int64_t{1}, int64_t{2}}}}, {});
   }
-  Config untuned(const Problem&, const DeviceInfo&) const override { return Config({{"part", int64_t{1}}}); }
+  Config default_config(const Problem&, const DeviceInfo&) const override { return Config({{"part", int64_t{1}}}); }
   std::vector<CompileTask> compile_tasks(const Problem& problem, const Config&,
                                          const DeviceInfo& device) const override {
     return {{.compiler = compiler(),

@@ -241,7 +241,7 @@ SearchSpace FaultySolver::space(const Problem& problem, const DeviceInfo&) const
   return SearchSpace::product(std::move(parameters), {});
 }
 
-Config FaultySolver::untuned(const Problem& problem, const DeviceInfo& device) const {
+Config FaultySolver::default_config(const Problem& problem, const DeviceInfo& device) const {
   return space(problem, device).at(0);
 }
 

@@ -15,7 +15,7 @@ class FaultySolver final : public Solver, public StaticSpace {
   Support supports(const Problem& problem, const DeviceInfo& device) const override;
   const StaticSpace* static_space() const override { return this; }
   SearchSpace space(const Problem& problem, const DeviceInfo& device) const override;
-  Config untuned(const Problem& problem, const DeviceInfo& device) const override;
+  Config default_config(const Problem& problem, const DeviceInfo& device) const override;
   std::unique_ptr<Backend> open(Device& device) const override;
 };
 

@@ -15,14 +15,14 @@ constexpr size_t kMaxStackLabel = 22;
 }  // namespace
 
 void draw(Markup& page, const StackedChart& chart) {
-  double most = 0;
+  double max = 0;
   for (const StackedChart::Bar& bar : chart.bars)
-    most = std::max(most, std::accumulate(bar.parts.begin(), bar.parts.end(), 0.0));
+    max = std::max(max, std::accumulate(bar.parts.begin(), bar.parts.end(), 0.0));
   std::vector<std::pair<std::string, std::string>> names;
   for (size_t i = 0; i < chart.names.size(); ++i) names.emplace_back(chart.names[i], series_tone(i));
   const double first = legend_height(names) + 12, bottom = first + kStackRow * static_cast<double>(chart.bars.size());
   const double right = kChartWidth - kStackRight;
-  const Axis axis(Axis::Scale::linear, 0, most, kStackLeft, right);
+  const Axis axis(Axis::Scale::linear, 0, max, kStackLeft, right);
   Canvas canvas(page, chart.text, bottom + 40);
   canvas.legend(names, 2);
   canvas.vertical_lines(axis, first - 4, bottom, bottom + 14);

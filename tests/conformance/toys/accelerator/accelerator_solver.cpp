@@ -147,7 +147,7 @@ SearchSpace AcceleratorSolver::space(const Problem& problem, const DeviceInfo&) 
                                {.name = "fault", .values = std::move(faults)}},
                               {});
 }
-Config AcceleratorSolver::untuned(const Problem&, const DeviceInfo&) const {
+Config AcceleratorSolver::default_config(const Problem&, const DeviceInfo&) const {
   return Config({{"tile", int64_t{1}}, {"fault", int64_t{0}}});
 }
 std::unique_ptr<Backend> AcceleratorSolver::open(Device& device) const {
@@ -162,7 +162,9 @@ Support AssembledSolver::supports(const Problem& problem, const DeviceInfo& devi
 SearchSpace AssembledSolver::space(const Problem&, const DeviceInfo&) const {
   return SearchSpace::product({{.name = "tile", .values = {int64_t{2}, int64_t{8}, int64_t{12}}}}, {});
 }
-Config AssembledSolver::untuned(const Problem&, const DeviceInfo&) const { return Config({{"tile", int64_t{2}}}); }
+Config AssembledSolver::default_config(const Problem&, const DeviceInfo&) const {
+  return Config({{"tile", int64_t{2}}});
+}
 std::vector<CompileTask> AssembledSolver::compile_tasks(const Problem&, const Config& config,
                                                         const DeviceInfo& device) const {
   return {{.compiler = "toyas",

@@ -15,7 +15,7 @@ class AcceleratorSolver final : public Solver, public StaticSpace {
   Support supports(const Problem& problem, const DeviceInfo& device) const override;
   const StaticSpace* static_space() const override { return this; }
   SearchSpace space(const Problem& problem, const DeviceInfo& device) const override;
-  Config untuned(const Problem& problem, const DeviceInfo& device) const override;
+  Config default_config(const Problem& problem, const DeviceInfo& device) const override;
   std::unique_ptr<Backend> open(Device& device) const override;
 };
 
@@ -28,7 +28,7 @@ class AssembledSolver final : public Solver, public StaticSpace {
   Support supports(const Problem& problem, const DeviceInfo& device) const override;
   const StaticSpace* static_space() const override { return this; }
   SearchSpace space(const Problem& problem, const DeviceInfo& device) const override;
-  Config untuned(const Problem& problem, const DeviceInfo& device) const override;
+  Config default_config(const Problem& problem, const DeviceInfo& device) const override;
   std::vector<CompileTask> compile_tasks(const Problem& problem, const Config& config,
                                          const DeviceInfo& device) const override;
   std::unique_ptr<Backend> open(Device& device) const override;

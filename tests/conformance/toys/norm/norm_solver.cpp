@@ -56,7 +56,7 @@ Support NormSolver::supports(const Problem& problem, const DeviceInfo& device) c
 SearchSpace NormSolver::space(const Problem&, const DeviceInfo&) const {
   return SearchSpace::product({{.name = "lanes", .values = {int64_t{1}, kLanes}}}, {});
 }
-Config NormSolver::untuned(const Problem&, const DeviceInfo&) const { return Config({{"lanes", int64_t{1}}}); }
+Config NormSolver::default_config(const Problem&, const DeviceInfo&) const { return Config({{"lanes", int64_t{1}}}); }
 std::unique_ptr<Backend> NormSolver::open(Device& device) const {
   return std::make_unique<NormBackend>(*this, device.info());
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A module in the place of BLIS, with a slow right kernel of gemm_a16w16 (fp32), which is its untuned config, a fast
+// A module in the place of BLIS, with a slow right kernel of gemm_a16w16 (fp32), which is its default config, a fast
 // right one, and a fast one with the fault that ATTUNE_PLANTED_FAULT names. All are right when they are verified first.
 #include <atomic>
 #include <chrono>
@@ -109,7 +109,7 @@ class PlantedSolver final : public Solver, public StaticSpace {
           .values = {std::string("slow"), std::string("fast"), std::string(fault != nullptr ? fault : "none")}}},
         {});
   }
-  Config untuned(const Problem&, const DeviceInfo&) const override { return Config::parse("kind=slow"); }
+  Config default_config(const Problem&, const DeviceInfo&) const override { return Config::parse("kind=slow"); }
   std::unique_ptr<Backend> open(Device& device) const override {
     return std::make_unique<PlantedBackend>(*this, device.info());
   }

@@ -90,7 +90,7 @@ SearchSpace ScaledSolver::space(const Problem& problem, const DeviceInfo&) const
   parameters.push_back({.name = "block", .values = {int64_t{1}, int64_t{4}}});
   return SearchSpace::product(std::move(parameters), {});
 }
-Config ScaledSolver::untuned(const Problem& problem, const DeviceInfo& device) const {
+Config ScaledSolver::default_config(const Problem& problem, const DeviceInfo& device) const {
   return space(problem, device).at(0);
 }
 std::unique_ptr<Backend> ScaledSolver::open(Device& device) const {

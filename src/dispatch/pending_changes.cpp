@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "dispatch/held_changes.h"
+#include "dispatch/pending_changes.h"
 
 #include <fmt/format.h>
 
@@ -11,11 +11,11 @@ namespace {
 constexpr size_t kMaxShapes = 16384;  // Of the answers that are compared.
 }
 
-HeldChanges::HeldChanges(const CachePlace& cache) {
+PendingChanges::PendingChanges(const CachePlace& cache) {
   if (!cache.folder.empty()) cache_.emplace(std::vector{cache.folder}, cache.max_bytes, KernelCache::Lease::held);
 }
 
-void HeldChanges::set_tables(std::string digest) {
+void PendingChanges::set_tables(std::string digest) {
   tables_ = std::move(digest);
   failed_.clear();
   own_wanted_.clear();
@@ -24,14 +24,14 @@ void HeldChanges::set_tables(std::string digest) {
   forget_answers();
 }
 
-void HeldChanges::forget_answers() {
+void PendingChanges::forget_answers() {
   answers_.clear();
   new_answers_.clear();
   announced_.clear();
   num_reported_answers_ = 0;
 }
 
-void HeldChanges::want(const WantedKernel& wanted, const std::vector<CompileTask>& tasks) {
+void PendingChanges::want(const WantedKernel& wanted, const std::vector<CompileTask>& tasks) {
   if (own_wanted_.contains(wanted)) return;
   std::vector<std::string>& recipes = own_wanted_[wanted];
   for (const CompileTask& task : tasks) recipes.push_back(task.recipe());
@@ -39,35 +39,35 @@ void HeldChanges::want(const WantedKernel& wanted, const std::vector<CompileTask
   want_for_others(wanted, tasks);
 }
 
-void HeldChanges::want_for_others(const WantedKernel& wanted, const std::vector<CompileTask>& tasks) {
+void PendingChanges::want_for_others(const WantedKernel& wanted, const std::vector<CompileTask>& tasks) {
   if (seen_.insert(wanted).second && !tasks.empty()) work_.push_back(tasks);
 }
 
-std::vector<CompileTask> HeldChanges::take_work() {
+std::vector<CompileTask> PendingChanges::take_work() {
   if (work_.empty()) return {};
   std::vector<CompileTask> tasks = std::move(work_.front());
   work_.pop_front();
   return tasks;
 }
 
-void HeldChanges::note_compiled(const Binary& binary) {
+void PendingChanges::note_compiled(const Binary& binary) {
   // This look leases it: where its plan is evicted and made again, the kernel must still be there.
   if (cache_) static_cast<void>(cache_->find(binary.arch, binary.recipe, binary.toolchain));
   if (std::exchange(compiled_[binary.recipe], binary.toolchain) != binary.toolchain) ++news_;
 }
 
-void HeldChanges::note_failure(const std::string& recipe, const std::string& why) {
+void PendingChanges::note_failure(const std::string& recipe, const std::string& why) {
   if (failed_.emplace(recipe, why).second) ++news_;
 }
 
-std::optional<std::string> HeldChanges::failure_of(std::span<const CompileTask> tasks) const {
+std::optional<std::string> PendingChanges::failure_of(std::span<const CompileTask> tasks) const {
   for (const CompileTask& task : tasks) {
     if (const auto found = failed_.find(task.recipe()); found != failed_.end()) return found->second;
   }
   return std::nullopt;
 }
 
-void HeldChanges::note_answer(const ServedShape& answer) {
+void PendingChanges::note_answer(const ServedShape& answer) {
   if (answers_.size() >= kMaxShapes) answers_.clear();
   std::string& known = answers_[{answer.units, answer.problem}];
   if (known == answer.candidate) return;
@@ -76,7 +76,7 @@ void HeldChanges::note_answer(const ServedShape& answer) {
   ++news_;
 }
 
-ServingReport HeldChanges::report(std::string settings, std::string waiting) {
+ServingReport PendingChanges::report(std::string settings, std::string waiting) {
   ServingReport report{.settings = std::move(settings), .serving = tables_, .waiting = std::move(waiting)};
   std::set<CommonKernel> kernels = agreed_.serving();
   for (const auto& [recipe, toolchain] : compiled_) kernels.insert({recipe, toolchain});
@@ -97,7 +97,7 @@ ServingReport HeldChanges::report(std::string settings, std::string waiting) {
   return report;
 }
 
-std::vector<std::string> HeldChanges::note_exchange(std::span<const ServingReport> reports) {
+std::vector<std::string> PendingChanges::note_exchange(std::span<const ServingReport> reports) {
   std::vector<std::string> differences;
   if (announced_.size() >= kMaxShapes) announced_.clear();
   for (size_t rank = 0; rank < reports.size(); ++rank) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "solver/miss_config.h"
+#include "solver/one_thread_config.h"
 
 #include "ops/op.h"
 
@@ -13,10 +13,10 @@ Config with_threads(const Config& config, int64_t threads) {
   return Config(std::move(values));
 }
 
-std::optional<Config> one_thread_config(const Solver& solver, const Problem& problem, const Config& untuned) {
-  if (!untuned.has("threads") || untuned.integer("threads") <= 1) return std::nullopt;
+std::optional<Config> one_thread_config(const Solver& solver, const Problem& problem, const Config& default_config) {
+  if (!default_config.has("threads") || default_config.integer("threads") <= 1) return std::nullopt;
   if (op_of(problem).work(problem).flops > solver.one_thread_flops()) return std::nullopt;
-  return with_threads(untuned, 1);
+  return with_threads(default_config, 1);
 }
 
 }  // namespace attune

@@ -14,9 +14,9 @@
 namespace attune {
 
 /// The entrants of a contest, their samples, and the contest's only random generator.
-class Field {
+class Contestants {
  public:
-  explicit Field(uint64_t seed);
+  explicit Contestants(uint64_t seed);
 
   /// Adds an entrant, or makes a known one the baseline.
   void add(const Entrant& entrant);
@@ -26,7 +26,7 @@ class Field {
   std::optional<Slot> baseline() const;
   std::optional<Slot> incumbent() const;
   bool is_protected(Slot slot) const;                                     ///< Baseline or incumbent.
-  bool is_untuned(Slot slot) const;                                       ///< The baseline, or a library's own config.
+  bool is_default(Slot slot) const;                                       ///< The baseline, or a library's own config.
   std::vector<Slot> slots() const;                                        ///< Ascending.
   std::vector<Slot> possible_winners(std::span<const Slot> slots) const;  ///< Those that may win, in their order.
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "dispatch/held_changes.h"
+#include "dispatch/pending_changes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,13 +23,13 @@ Binary binary_of(const CompileTask& task) {
   return {.arch = task.arch, .recipe = task.recipe(), .toolchain = "gcc-12", .sha256 = "", .file = "", .metadata = {}};
 }
 
-std::vector<std::string> exchange(HeldChanges& held, std::vector<ServingReport> others) {
+std::vector<std::string> exchange(PendingChanges& held, std::vector<ServingReport> others) {
   others.insert(others.begin(), held.report("", ""));
   return held.note_exchange(others);
 }
 
-TEST(HeldChanges, AWishIsQueuedOnceAndReportedUntilItIsSettled) {
-  HeldChanges held({});
+TEST(PendingChanges, AWishIsQueuedOnceAndReportedUntilItIsSettled) {
+  PendingChanges held({});
   for (int i = 0; i < 2; ++i) held.want(kWanted, {kTask});
   EXPECT_THAT(held.take_work(), ElementsAre(kTask));
   EXPECT_THAT(held.take_work(), IsEmpty());
@@ -40,16 +40,16 @@ TEST(HeldChanges, AWishIsQueuedOnceAndReportedUntilItIsSettled) {
   EXPECT_THAT(held.report("", "").wanted, IsEmpty());
 }
 
-TEST(HeldChanges, OfAnotherRanksWishNothingIsReportedButTheKernel) {
-  HeldChanges held({});
+TEST(PendingChanges, OfAnotherRanksWishNothingIsReportedButTheKernel) {
+  PendingChanges held({});
   held.want_for_others(kWanted, {kTask});
   EXPECT_THAT(held.take_work(), SizeIs(1));
   EXPECT_THAT(held.report("", "").wanted, IsEmpty());
   EXPECT_TRUE(held.has_seen(kWanted));
 }
 
-TEST(HeldChanges, AFailureIsForgottenWithTheTables) {
-  HeldChanges held({});
+TEST(PendingChanges, AFailureIsForgottenWithTheTables) {
+  PendingChanges held({});
   held.want(kWanted, {kTask});
   held.note_failure(kTask.recipe(), "no room");
   EXPECT_EQ(held.failure_of(std::array{kTask}), "no room");
@@ -59,8 +59,8 @@ TEST(HeldChanges, AFailureIsForgottenWithTheTables) {
   EXPECT_FALSE(held.has_seen(kWanted)) << "it is tried again";
 }
 
-TEST(HeldChanges, OnlyWhatWasReportedIsNoNewsAfterwards) {
-  HeldChanges held({});
+TEST(PendingChanges, OnlyWhatWasReportedIsNoNewsAfterwards) {
+  PendingChanges held({});
   held.note_answer({1, "gemm m=1", "a@1:x=1"});
   const ServingReport report = held.report("", "");
   EXPECT_TRUE(held.has_news());
@@ -76,8 +76,8 @@ TEST(HeldChanges, OnlyWhatWasReportedIsNoNewsAfterwards) {
   EXPECT_FALSE(held.has_news()) << "the answer is known";
 }
 
-TEST(HeldChanges, AShapeThatRanksServeOtherwiseIsNamedWheneverEachCallsIt) {
-  HeldChanges held({});
+TEST(PendingChanges, AShapeThatRanksServeOtherwiseIsNamedWheneverEachCallsIt) {
+  PendingChanges held({});
   const auto of_other = [](const std::string& candidate, int64_t units = 2) {
     return std::vector<ServingReport>{{.answers = {{units, "gemm m=1", candidate}}}};
   };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "solver/miss_config.h"
+#include "solver/one_thread_config.h"
 
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ std::optional<std::string> one_thread(const std::string& sizes, const std::strin
   return changed ? std::optional(changed->key()) : std::nullopt;
 }
 
-TEST(OneThreadConfig, IsTheUntunedOneWithOneThreadForASmallProblem) {
+TEST(OneThreadConfig, IsTheDefaultOneWithOneThreadForASmallProblem) {
   EXPECT_EQ(one_thread("m=8 n=8 k=8", "impl=x;threads=4;z=2"), "impl=x;threads=1;z=2");
   EXPECT_EQ(one_thread("m=1 n=16 k=32", "threads=2"), "threads=1");
 }

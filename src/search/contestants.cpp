@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "search/field.h"
+#include "search/contestants.h"
 
 #include <algorithm>
 #include <set>
@@ -11,9 +11,9 @@
 
 namespace attune {
 
-Field::Field(uint64_t seed) : random_(derive_seed(seed, "contest")) {}
+Contestants::Contestants(uint64_t seed) : random_(derive_seed(seed, "contest")) {}
 
-void Field::add(const Entrant& entrant) {
+void Contestants::add(const Entrant& entrant) {
   ATTUNE_CHECK(!entrant.baseline || !baseline(), "a contest has one baseline, slot {} is another", entrant.slot);
   ATTUNE_CHECK(!has(entrant.slot) || entrant.baseline, "slot {} joins twice", entrant.slot);
   if (has(entrant.slot)) {
@@ -23,45 +23,45 @@ void Field::add(const Entrant& entrant) {
   }
 }
 
-void Field::remove(Slot slot) { entrants_.erase(slot); }
+void Contestants::remove(Slot slot) { entrants_.erase(slot); }
 
-const Entrant& Field::entrant(Slot slot) const {
+const Entrant& Contestants::entrant(Slot slot) const {
   const auto found = entrants_.find(slot);
   ATTUNE_CHECK(found != entrants_.end(), "slot {} takes no part", slot);
   return found->second;
 }
 
-std::optional<Slot> Field::baseline() const {
+std::optional<Slot> Contestants::baseline() const {
   for (const auto& [slot, entrant] : entrants_) {
     if (entrant.baseline) return slot;
   }
   return std::nullopt;
 }
 
-std::optional<Slot> Field::incumbent() const {
+std::optional<Slot> Contestants::incumbent() const {
   for (const auto& [slot, entrant] : entrants_) {
     if (entrant.incumbent) return slot;
   }
   return std::nullopt;
 }
 
-bool Field::is_protected(Slot slot) const {
+bool Contestants::is_protected(Slot slot) const {
   const auto& found = entrant(slot);
   return found.baseline || found.incumbent;
 }
 
-bool Field::is_untuned(Slot slot) const {
+bool Contestants::is_default(Slot slot) const {
   const auto& found = entrant(slot);
-  return found.baseline || found.untuned;
+  return found.baseline || found.is_default;
 }
 
-std::vector<Slot> Field::slots() const {
+std::vector<Slot> Contestants::slots() const {
   std::vector<Slot> slots;
   for (const auto& [slot, entrant] : entrants_) slots.push_back(slot);
   return slots;
 }
 
-std::vector<Slot> Field::possible_winners(std::span<const Slot> slots) const {
+std::vector<Slot> Contestants::possible_winners(std::span<const Slot> slots) const {
   std::vector<Slot> result;
   for (const Slot slot : slots) {
     if (entrant(slot).may_win) result.push_back(slot);
@@ -69,7 +69,7 @@ std::vector<Slot> Field::possible_winners(std::span<const Slot> slots) const {
   return result;
 }
 
-std::vector<Turn> Field::schedule(std::span<const Slot> slots, uint32_t num_rounds) {
+std::vector<Turn> Contestants::schedule(std::span<const Slot> slots, uint32_t num_rounds) {
   std::vector<Turn> turns;
   turns.reserve(slots.size() * num_rounds);
   std::vector<Slot> order(slots.begin(), slots.end());
@@ -81,7 +81,7 @@ std::vector<Turn> Field::schedule(std::span<const Slot> slots, uint32_t num_roun
   return turns;
 }
 
-Measurement Field::measurement(Slot slot, Rounds rounds) const {
+Measurement Contestants::measurement(Slot slot, Rounds rounds) const {
   const auto samples = samples_.samples(slot, rounds);
   Measurement measurement;
   measurement.samples.assign(samples.begin(), samples.end());
@@ -96,7 +96,7 @@ Measurement Field::measurement(Slot slot, Rounds rounds) const {
   return measurement;
 }
 
-std::vector<Slot> Field::ranked(std::span<const Slot> slots, Rounds rounds) const {
+std::vector<Slot> Contestants::ranked(std::span<const Slot> slots, Rounds rounds) const {
   using Rank = std::tuple<double, uint64_t, std::string_view, Slot>;
   std::vector<Rank> ranks;
   for (const Slot slot : slots) {
@@ -109,12 +109,12 @@ std::vector<Slot> Field::ranked(std::span<const Slot> slots, Rounds rounds) cons
   return result;
 }
 
-Slot Field::best(std::span<const Slot> slots, Rounds rounds) const {
+Slot Contestants::best(std::span<const Slot> slots, Rounds rounds) const {
   ATTUNE_CHECK(!slots.empty(), "the best of an empty set");
   return ranked(slots, rounds).front();
 }
 
-std::vector<Slot> Field::best_of_layouts(std::span<const Slot> slots, Rounds rounds) const {
+std::vector<Slot> Contestants::best_of_layouts(std::span<const Slot> slots, Rounds rounds) const {
   std::set<std::string_view> seen;
   auto result = ranked(slots, rounds);
   std::erase_if(result, [&](Slot slot) { return !seen.insert(entrant(slot).layout).second; });

@@ -20,19 +20,19 @@ namespace attune {
 /// opened with it. A dispatcher makes one for each limit that it is given and never frees it before its end, so that a
 /// change of the limit costs a known shape nothing. Readers use `now`, `units`, `info` and `captured_threads`; the rest
 /// is used by the thread that holds the dispatcher's ForkGuard.
-struct LimitedDevice {
+struct ThreadLimitedDevice {
   /// Arguments as for PlanMaker and Resolver.
-  LimitedDevice(std::unique_ptr<Device> device, std::filesystem::path cache, bool asks_compilers, PlanCache& plans,
-                DispatchLog& log, Requirement required)
+  ThreadLimitedDevice(std::unique_ptr<Device> device, std::filesystem::path cache, bool asks_compilers,
+                      PlanCache& plans, DispatchLog& log, Requirement required)
       : maker(std::move(device), registry(HostProcess::application), std::move(cache), asks_compilers),
         resolver(maker, plans, log, required),
         numbered(maker, registry(HostProcess::application)),
         info(maker.device()),
         units(info.num_units),
         captured_threads(units_are_cores(info) ? static_cast<int>(units) : 0) {}
-  ~LimitedDevice() { delete now.load(); }
-  LimitedDevice(const LimitedDevice&) = delete;
-  LimitedDevice& operator=(const LimitedDevice&) = delete;
+  ~ThreadLimitedDevice() { delete now.load(); }
+  ThreadLimitedDevice(const ThreadLimitedDevice&) = delete;
+  ThreadLimitedDevice& operator=(const ThreadLimitedDevice&) = delete;
 
   PlanMaker maker;
   Resolver resolver;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "device/stated_threads.h"
+#include "device/environment_threads.h"
 
 #include <fmt/format.h>
 
@@ -17,8 +17,8 @@ int64_t positive(std::string_view text) { return std::max<int64_t>(0, parse_int(
 
 }  // namespace
 
-StatedThreads stated_threads() {
-  StatedThreads stated;
+EnvironmentThreads environment_threads() {
+  EnvironmentThreads stated;
   const auto lower = [&](int64_t threads) {
     if (threads > 0 && (stated.threads == 0 || threads < stated.threads)) stated.threads = threads;
   };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "device/stated_threads.h"
+#include "device/environment_threads.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,20 +17,20 @@ class StatedThreadsTest : public testing::Test {
  protected:
   static int64_t stated(const std::string& own, const std::string& openmp) {
     const TestEnvironment first("ATTUNE_THREADS", own), second("OMP_NUM_THREADS", openmp);
-    return stated_threads().threads;
+    return environment_threads().threads;
   }
   TestEnvironment unlimited_{kVariables};
 };
 
 TEST_F(StatedThreadsTest, AreTheLeastOfTheVariables) {
-  EXPECT_EQ(stated_threads().threads, 0);
+  EXPECT_EQ(environment_threads().threads, 0);
   EXPECT_EQ(stated("3", "5"), 3);
   EXPECT_EQ(stated("5", "3"), 3);
   EXPECT_EQ(stated("", "4"), 4);
   EXPECT_EQ(stated("4", ""), 4);
   EXPECT_EQ(stated("", " 6 , 2"), 6) << "OpenMP's second number is that of nested regions";
   const TestEnvironment limit("OMP_THREAD_LIMIT", "3");
-  EXPECT_EQ(stated_threads().threads, 3);
+  EXPECT_EQ(environment_threads().threads, 3);
   EXPECT_EQ(stated("", "4"), 3);
   EXPECT_EQ(stated("2", "4"), 2);
 }
@@ -39,9 +39,9 @@ TEST_F(StatedThreadsTest, InvalidValuesAreIgnoredAndOursIsReported) {
   EXPECT_EQ(stated("many", "2"), 2);
   EXPECT_EQ(stated("2", "-1"), 2);
   EXPECT_EQ(stated("0", "99999999999999999999"), 0);
-  EXPECT_EQ(stated_threads().error, "");
+  EXPECT_EQ(environment_threads().error, "");
   const TestEnvironment wrong("ATTUNE_THREADS", "2x");
-  EXPECT_EQ(stated_threads().error, "ATTUNE_THREADS expects a number of threads from 1, ignoring it: '2x'");
+  EXPECT_EQ(environment_threads().error, "ATTUNE_THREADS expects a number of threads from 1, ignoring it: '2x'");
 }
 
 TEST_F(StatedThreadsTest, LimitTheUnitsOfTheHost) {

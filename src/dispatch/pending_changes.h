@@ -19,11 +19,11 @@
 namespace attune {
 
 /// What a dispatcher holds back, and notes for its reports, as long as a CommonChanges of it exists (docs/adr/0024).
-/// Used under the dispatcher's ForkGuard. The tables that wait are those of each LimitedDevice.
-class HeldChanges {
+/// Used under the dispatcher's ForkGuard. The tables that wait are those of each ThreadLimitedDevice.
+class PendingChanges {
  public:
   /// `cache`: the kernels that are noted stay there as long as this lives.
-  explicit HeldChanges(const CachePlace& cache);
+  explicit PendingChanges(const CachePlace& cache);
 
   AgreedKernels& agreed() noexcept { return agreed_; }
   const AgreedKernels& agreed() const noexcept { return agreed_; }
