@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 # cmake -DOUTPUT=x.h -DNAMESPACE=jit_cpu -DFOLDER=src/solvers/jit_cpu -DTOOLCHAIN="GNU 12.2.0 Release" -P HashSources.cmake
-# Writes a header with the SHA-256 of a folder's sources (tests aside), by name and content, and of what compiles them.
+# Writes a header with the SHA-256 of a folder's sources, by name and content, and of what compiles them. Tests are left out. So are
+# *_source.cpp, which only write the text of kernels: a kernel's recipe is the hash of that text. An edit of one op's text keeps the
+# results of the others.
 file(GLOB sources RELATIVE ${FOLDER} ${FOLDER}/*.cpp ${FOLDER}/*.h ${FOLDER}/*.cu ${FOLDER}/kernels/*.cu)
-list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
+list(FILTER sources EXCLUDE REGEX "_(test|source)\\.cpp$")
 list(SORT sources)
 set(text "${TOOLCHAIN}\n")
 foreach(source ${sources})

@@ -89,14 +89,18 @@ std::string rows_of(const LayerProduct& product) {
   return join(rows, ",");
 }
 
-/// Returns further details of a product: types, bias, experts.
+/// Returns the types of a product, each once, and the flags that are set: `bf16 bias`.
 std::string details_of(const LayerProduct& product) {
   const Problem& problem = product.problems.front();
-  if (product.family->op == "fmoe")
-    return fmt::format("{} of {} experts, {}", problem.text("topk"), problem.text("expert"), problem.text("q_dtype_w"));
-  if (problem.has("q_dtype_w")) return problem.text("q_dtype_w");
-  if (!problem.has("dtype")) return "";
-  return problem.text("dtype") + (problem.integer_or("bias", 0) != 0 ? " bias" : "");
+  std::vector<std::string> details;
+  for (const AttributeSpec& one : product.family->key) {
+    if (!problem.has(one.name)) continue;
+    const bool is_flag = one.kind == ColumnKind::flag;
+    if (one.kind == ColumnKind::integer || (is_flag && problem.integer(one.name) == 0)) continue;
+    const std::string detail = is_flag ? std::string(one.name) : problem.text(one.name);
+    if (std::find(details.begin(), details.end(), detail) == details.end()) details.push_back(detail);
+  }
+  return join(details, " ");
 }
 
 void print_table(const ModelShapes& shapes) {

@@ -14,7 +14,7 @@ namespace attune {
 
 /// A value that a person gave to an attribute of all problems of a run, and the flag with which.
 struct AttributeSetting {
-  std::string attribute;  ///< As in a schema. `dtype` is the type of the inputs, whatever the family calls it.
+  std::string attribute;  ///< As in a schema. `dtype` is the type of the inputs, under any name in the family.
   std::string value;      ///< As typed.
   std::string flag;       ///< `--act`, for messages.
 };

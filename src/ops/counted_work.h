@@ -6,7 +6,7 @@
 namespace attune {
 
 /// The work of a table's row as the older tuners count it, from which the cells `tflops` and `bw` follow. Their bytes
-/// are a convention and no measure: a bf16 product counts two bytes for every element whatever its types, a mixture of
+/// are a convention and no measure: a bf16 product counts two bytes for every element of any type, a mixture of
 /// experts the weights of all experts.
 struct CountedWork {
   double flops = 0, bytes = 0;

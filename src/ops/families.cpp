@@ -33,6 +33,52 @@ std::vector<AttributeSpec> fmoe_key() {
           {"doweight_stage1", "doweight_stage1", flag}};
 }
 
+/// Types and scales of the experts, as spelled in tables of fmoe.
+struct ExpertTypes {
+  std::string activations, weights, scales;
+};
+
+ExpertTypes expert_types(WeightFormat format, DType dtype) {
+  const std::string own(torch_name(dtype)), fp8(torch_name(DType::e4m3fn)), int8(torch_name(DType::int8)),
+      fp4 = "torch.float4_e2m1fn_x2";
+  switch (format) {
+    case WeightFormat::int8_channels:
+      return {int8, int8, "QuantType.per_Token"};
+    case WeightFormat::fp8_tensor:
+      return {fp8, fp8, "QuantType.per_Tensor"};
+    case WeightFormat::fp8_channels:
+      return {fp8, fp8, "QuantType.per_Token"};
+    case WeightFormat::fp8_blocks:
+      return {fp8, fp8, "QuantType.per_1x128"};
+    case WeightFormat::mxfp4:
+      return {fp4, fp4, "QuantType.per_1x32"};
+    case WeightFormat::mxfp4_experts:
+      return {own, fp4, "QuantType.per_1x32"};
+    case WeightFormat::int4_experts:
+      return {own, "torch.int4", "QuantType.per_1x32"};
+    case WeightFormat::plain:
+      break;
+  }
+  return {own, own, "QuantType.No"};
+}
+
+std::optional<Problem> fmoe_of_layer(const ModelLayer& layer) {
+  if (layer.experts == nullptr) return std::nullopt;
+  const ExpertTypes types = expert_types(layer.format, layer.dtype);
+  return Problem("fmoe", {{"token", std::to_string(layer.m)},
+                          {"model_dim", std::to_string(layer.k)},
+                          {"inter_dim", std::to_string(layer.n)},
+                          {"expert", std::to_string(layer.experts->num)},
+                          {"topk", std::to_string(layer.experts->per_token)},
+                          {"act_type", std::string(layer.experts->activation)},
+                          {"dtype", std::string(name(layer.dtype))},
+                          {"q_dtype_a", types.activations},
+                          {"q_dtype_w", types.weights},
+                          {"q_type", types.scales},
+                          {"use_g1u1", "1"},
+                          {"doweight_stage1", "0"}});
+}
+
 const std::vector<std::string_view> kBare = {"kernelId", "splitK", "us", "kernelName", "tflops", "bw", "errRatio"};
 const std::vector<std::string_view> kWithLibrary = {"libtype",    "kernelId", "splitK", "us",
                                                     "kernelName", "tflops",   "bw",     "errRatio"};
@@ -99,7 +145,8 @@ std::vector<FamilySpec> foreign_families() {
        .baselines = {},
        .rows = "token",
        .counted_work = counted_experts,
-       .max_err_ratio = 0.1},
+       .max_err_ratio = 0.1,
+       .of_layer = fmoe_of_layer},
   };
 }
 

@@ -13,6 +13,7 @@
 #include "attune/problem.h"
 #include "core/candidate.h"
 #include "ops/extent.h"
+#include "ops/model_layer.h"
 
 namespace attune {
 
@@ -91,10 +92,10 @@ struct FamilySpec {
   std::string_view variable;             ///< `GEMM_BF16`: ATTUNE_CONFIG_GEMM_BF16 and AITER_CONFIG_GEMM_BF16.
   /// The attributes in the order of the tables' key columns, without gfx and cu_num, which every family has first.
   std::vector<AttributeSpec> key;
-  /// Names of the attributes in the order of a problem's text; empty: that of `key`.
+  /// Names of the attributes in the order of a problem's text; empty: the order of `key`.
   std::vector<std::string_view> text_order = {};
   std::vector<std::string_view> results;  ///< Result columns in order, after the key.
-  std::vector<PartColumns> parts = {};    ///< Those of the results that are of one kernel of several; `us` is of all.
+  std::vector<PartColumns> parts = {};    ///< Result columns of one kernel of several; `us` is of all.
   /// Solver ids of libraries: the first that is available and supports the problem is the baseline, and its default
   /// config the default that gains are given over.
   std::vector<std::string_view> baselines;
@@ -108,17 +109,21 @@ struct FamilySpec {
   std::string_view rows = {};  ///< Key attribute that a served model varies: `m`; empty: none. Rows that differ in it
                                ///< alone serve each other's problems (docs/lookups.md).
   std::string_view columns = {};  ///< Key attribute of the output's columns, for the coarse padding: `n`.
+  /// Key attribute by which reports class problems: a size by its magnitude, a choice by its name. Empty: `rows`.
+  std::string_view report_axis = {};
   std::string_view packed =
-      {};                  ///< Key flag of weights that are packed ahead, once for all `rows`; empty: see is_packed.
-  bool is_packed = false;  ///< The weights are always packed ahead.
+      {};                  ///< Key flag of prepacked weights, packed once for all `rows`; empty: see is_packed.
+  bool is_packed = false;  ///< The weights are always prepacked.
   bool pads_rows = false;  ///< The row of the padded `rows` serves a problem without a row: see `padding`.
   bool tunable = false;    ///< This build has an Op of this name.
   PaddingLadder padding = kProductPadding;
-  /// The work of a row as the older tuners count it (ops/counted_work.h); null: nobody has said how.
+  /// The work of a row as the older tuners count it (ops/counted_work.h); null: there is no convention.
   CountedWork (*counted_work)(const Problem& problem) = nullptr;
   double max_err_ratio = 0.05;  ///< Share of wrong elements up to which the older tuners publish a kernel.
-  /// Attributes of small problems of every type, layout and remainder, as in a problem's text: a solver's conformance
-  /// is tested on those that it supports. An op of this build has some. Not owned.
+  /// The problem of a model's layer; nothing for a layer that the op does not compute. Null: it computes none.
+  std::optional<Problem> (*of_layer)(const ModelLayer& layer) = nullptr;
+  /// Attributes of small problems of every type, layout and remainder, as in a problem's text: the conformance suite
+  /// tests a solver on the samples that it supports. An op of this build has some. Not owned.
   std::span<const std::string_view> samples = {};
 };
 
@@ -126,17 +131,17 @@ struct FamilySpec {
 /// Attune's own kernels are not: to be faster than them says nothing.
 bool gives_default(const FamilySpec& family, const Candidate& default_config) noexcept;
 
-/// All known families of files, tunable or not: those of the ops of this build, those whose tables are only read, and
-/// those of registered ops, in the order of their numbers. Fixed at the first call.
+/// All known families of files, tunable or not: of this build's ops, of tables that are only read, and of registered
+/// ops, in the order of their numbers. Fixed at the first call.
 std::span<const FamilySpec> families();
 /// Null for an unknown op. Accepts the prefix `ck_` of older job names.
 const FamilySpec* find_family(std::string_view op);
 /// The family of an option such as `--op`; null when the text is empty. Throws invalid_input for an unknown one.
 const FamilySpec* family_option(std::string_view op);
 /// The family of a file of another program, whose problems are all of `op`. Throws invalid_input if the option names
-/// another family; `file`: what it is, such as `a find-db`.
+/// another family; `file`: names the kind of file, such as `a find-db`.
 const FamilySpec& family_of_foreign_file(std::string_view op, std::string_view option, std::string_view file);
-/// The family where neither a file nor a flag names one: that of the first permanent number.
+/// The family where neither a file nor a flag names one: the first by number.
 const FamilySpec& default_family();
 /// Null if the family's key has no such attribute.
 const AttributeSpec* find_column(const FamilySpec& family, std::string_view attribute);

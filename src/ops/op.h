@@ -84,7 +84,7 @@ class Op {
   virtual const FamilySpec& family() const = 0;
   std::string_view name() const { return family().op; }
   /// Checks a problem, fills in defaults, orders attributes. Throws invalid_input naming the attribute. The default is
-  /// normalised() of the family; an op adds what one attribute demands of another.
+  /// normalised() of the family; an op adds rules that relate attributes.
   virtual Problem normalise(const Problem& problem, const DeviceInfo& device) const;
   virtual Work work(const Problem& problem) const = 0;
   /// Operands in order: inputs, then outputs. This and the functions below require a normalised problem.
@@ -112,13 +112,13 @@ Reference whole_reference(const Op& op, const Problem& problem, Path path, const
 /// Some whole rows of a reference that has `columns`.
 ReferencePart part_of(Reference& reference, IndexRange rows, int64_t columns);
 
-/// The ops of this build, then those that were registered, in that order. Fixed at the first call.
+/// The ops of this build, then the registered ones, in that order. Fixed at the first call.
 std::span<const Op* const> ops();
-/// Adds an op to those of this process, for its life. `op` has a family without a number: it gets the next one from
+/// Registers an op in this process, for its life. `op` has a family without a number: it gets the next one from
 /// OpId::first_registered on. Call it before anything asks for ops() or families(). Throws invalid_input for a name
 /// that an op or a family has, and when it comes too late. Thread-safe.
 void register_op(const Op& op);
-/// Takes a registered op back, unless somebody has asked for ops() meanwhile. Thread-safe.
+/// Takes a registered op back, unless ops() has been called since. Thread-safe.
 void withdraw_op(const Op& op) noexcept;
 /// Sets a function that registers ops from outside this build. The first ops() calls it once, before the list is fixed;
 /// the function must not ask for ops() or families().

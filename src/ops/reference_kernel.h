@@ -37,7 +37,7 @@ struct OperandStretch {
   auto operator<=>(const OperandStretch&) const = default;
 };
 
-/// The device text of an op, beside its C++: kernels that compute what the Op does. Const and stateless; thread-safe.
+/// The device text of an op: kernels that compute what the Op does. Const and stateless; thread-safe.
 class OpKernels {
  public:
   virtual ~OpKernels() = default;

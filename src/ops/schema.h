@@ -7,7 +7,7 @@
 namespace attune {
 
 /// Checks a problem's attributes, fills in the defaults and orders them: the part of Op::normalise() that follows from
-/// the family. The type `fp8` is that of the device. Throws invalid_input, naming the attribute.
+/// the family. `fp8` is the type of the device. Throws invalid_input, naming the attribute.
 Problem normalised(const Problem& problem, const FamilySpec& family, const DeviceInfo& device);
 
 }  // namespace attune

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -76,7 +77,7 @@ uint64_t seed_wanted() {
 
 /// A solver that generates kernels, where it runs, and which kinds of products it computes.
 struct GeneratingSolver {
-  const char *id, *device;
+  const char *id, *op, *device;
   std::vector<std::string> kinds;
   int64_t max_rows, max_columns, max_depth;
   int64_t depth_multiple;  ///< K is one in half of the draws.
@@ -86,6 +87,7 @@ void PrintTo(const GeneratingSolver& solver, std::ostream* out) { *out << solver
 
 const GeneratingSolver kOnHost = {
     .id = "jit_cpu.gemm",
+    .op = "gemm_a16w16",
     .device = "cpu:0",
     .kinds = {"dtype=fp32", "dtype=fp32 bias=1", "dtype=bf16", "dtype=bf16 outdtype=fp32 bias=1", "dtype=fp16",
               "dtype=fp32 trans_b=0", "dtype=fp32 trans_a=1", "dtype=bf16 trans_b=0", "dtype=fp32 bpreshuffle=1",
@@ -94,8 +96,37 @@ const GeneratingSolver kOnHost = {
     .max_columns = 200,
     .max_depth = 1500,
     .depth_multiple = 1};
+const GeneratingSolver kInt8AndFp8 = {
+    .id = "jit_cpu.gemm_a8w8",
+    .op = "gemm_a8w8",
+    .device = "cpu:0",
+    .kinds = {"q_dtype_w=int8", "q_dtype_w=e4m3fn", "q_dtype_w=int8 bias=1 outdtype=fp16", "q_dtype_w=e4m3fnuz bias=1",
+              "q_dtype_w=int8 scale=tensor", "q_dtype_w=e4m3fn scale=tensor outdtype=fp16"},
+    .max_rows = 200,
+    .max_columns = 200,
+    .max_depth = 1500,
+    .depth_multiple = 1};
+const GeneratingSolver kFp8Blocks = {
+    .id = "jit_cpu.gemm_a8w8_blockscale",
+    .op = "gemm_a8w8_blockscale",
+    .device = "cpu:0",
+    .kinds = {"q_dtype_w=e4m3fn", "q_dtype_w=e4m3fnuz", "q_dtype_w=e4m3fn outdtype=fp16"},
+    .max_rows = 200,
+    .max_columns = 400,
+    .max_depth = 1500,
+    .depth_multiple = 1};
+const GeneratingSolver kMxfp4 = {
+    .id = "jit_cpu.gemm_a4w4_blockscale",
+    .op = "gemm_a4w4_blockscale",
+    .device = "cpu:0",
+    .kinds = {"outdtype=bf16", "bpreshuffle=1", "outdtype=fp16", "outdtype=fp16 bpreshuffle=1"},
+    .max_rows = 200,
+    .max_columns = 200,
+    .max_depth = 1500,
+    .depth_multiple = 1};
 const GeneratingSolver kOnGpu = {
     .id = "jit_cuda.gemm",
+    .op = "gemm_a16w16",
     .device = "cuda:0",
     .kinds = {"dtype=bf16", "dtype=bf16 bias=1", "dtype=fp16 outdtype=fp32 bias=1", "dtype=fp16", "dtype=fp32 bias=1",
               "dtype=bf16 outdtype=fp32", "dtype=bf16 bias=1 bpreshuffle=1", "dtype=fp16 bpreshuffle=1",
@@ -113,13 +144,13 @@ class GeneratedKernels : public testing::TestWithParam<GeneratingSolver> {
     if (list_devices(GetParam().device).empty())
       GTEST_SKIP() << "no NVIDIA GPU is here, on which alone " << GetParam().id << " runs";
     device_ = open_device(GetParam().device);
-    if (!solver_->supports(problem_of("dtype=fp32", 1, 1, 1), device_->info()).yes)
+    if (!solver_->supports(problem_of(GetParam().kinds.front(), 1, 1, 1), device_->info()).yes)
       GTEST_SKIP() << GetParam().id << " does not support this processor";
     backend_ = solver_->open(*device_);
   }
 
   Problem problem_of(const std::string& kind, int64_t m, int64_t n, int64_t k) const {
-    const auto problem = Problem::parse(fmt::format("gemm_a16w16 m={} n={} k={} {}", m, n, k, kind));
+    const auto problem = Problem::parse(fmt::format("{} m={} n={} k={} {}", GetParam().op, m, n, k, kind));
     return op_of(problem).normalise(problem, device_->info());
   }
   /// Draws a size from 1 on a logarithmic scale, at least half of them odd.
@@ -334,8 +365,12 @@ TEST(TextFaults, CompileWithoutAGpu) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(OnTheHost, GeneratedKernels, testing::Values(kOnHost),
-                         [](const auto&) { return std::string("jit_cpu"); });
+INSTANTIATE_TEST_SUITE_P(OnTheHost, GeneratedKernels, testing::Values(kOnHost, kInt8AndFp8, kFp8Blocks, kMxfp4),
+                         [](const auto& instance) {
+                           std::string name = instance.param.id;
+                           std::replace(name.begin(), name.end(), '.', '_');
+                           return name;
+                         });
 INSTANTIATE_TEST_SUITE_P(OnAGpu, GeneratedKernels, testing::Values(kOnGpu),
                          [](const auto&) { return std::string("jit_cuda"); });
 INSTANTIATE_TEST_SUITE_P(OnAGpu, GeneratedGpuKernels, testing::Values(kOnGpu),

@@ -32,6 +32,7 @@ class HashSources(unittest.TestCase):
         self.assertEqual(self.hash(), first)
         self.put("generator_test.cpp", "a test\n")
         self.put("README.md", "words\n")
+        self.put("dot_source.cpp", "the text of a kernel, which its recipe names\n")
         self.assertEqual(self.hash(), first)
         seen = {first, self.hash("GNU 13.1.0 Release")}
         self.put("plan.h", "another plan\n")

@@ -20,6 +20,7 @@ void print_flags(const CLI::App& command) {
     ordered_json names = ordered_json::array();
     for (const std::string& name : option->get_snames()) names.push_back("-" + name);
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    if (names.empty()) continue;  // Of the problem's text.
     list.push_back({{"names", names},
                     {"takes_value", option->get_expected_max() > 0},
                     {"needs_value", option->get_expected_min() > 0},

@@ -22,50 +22,12 @@ struct Product {
   bool bias = false;
 };
 
-std::string_view gemm_family(WeightFormat format) {
-  switch (format) {
-    case WeightFormat::fp8_blocks:
-      return "gemm_a8w8_blockscale";
-    case WeightFormat::int8_channels:
-    case WeightFormat::fp8_tensor:
-    case WeightFormat::fp8_channels:
-      return "gemm_a8w8";
-    case WeightFormat::mxfp4:
-      return "gemm_a4w4_blockscale";
-    case WeightFormat::plain:
-    case WeightFormat::mxfp4_experts:
-    case WeightFormat::int4_experts:
-      break;
-  }
-  return "gemm_a16w16";
-}
-
-/// Types and scales of the experts, as spelled in tables of fmoe.
-struct ExpertTypes {
-  std::string activations, weights, scales;
-};
-
-ExpertTypes expert_types(WeightFormat format, DType dtype) {
-  const std::string own(torch_name(dtype)), fp8(torch_name(DType::e4m3fn)), fp4 = "torch.float4_e2m1fn_x2";
-  switch (format) {
-    case WeightFormat::int8_channels:
-      return {std::string(torch_name(DType::int8)), std::string(torch_name(DType::int8)), "QuantType.per_Token"};
-    case WeightFormat::fp8_tensor:
-      return {fp8, fp8, "QuantType.per_Tensor"};
-    case WeightFormat::fp8_channels:
-      return {fp8, fp8, "QuantType.per_Token"};
-    case WeightFormat::fp8_blocks:
-      return {fp8, fp8, "QuantType.per_1x128"};
-    case WeightFormat::mxfp4:
-      return {fp4, fp4, "QuantType.per_1x32"};
-    case WeightFormat::mxfp4_experts:
-      return {own, fp4, "QuantType.per_1x32"};
-    case WeightFormat::int4_experts:
-      return {own, "torch.int4", "QuantType.per_1x32"};
-    case WeightFormat::plain:
-      break;
-  }
-  return {own, own, "QuantType.No"};
+/// The first family that computes a layer; null: none does.
+const FamilySpec* find_family_of(const ModelLayer& layer) {
+  const auto all = families();
+  const auto found = std::ranges::find_if(
+      all, [&](const FamilySpec& family) { return family.of_layer != nullptr && family.of_layer(layer); });
+  return found == all.end() ? nullptr : &*found;
 }
 
 /// Collects the products of one model; each call adds one.
@@ -87,28 +49,29 @@ class Shaping {
 
   /// Adds a product of a layer, in the model's type or quantised, or both if layers differ.
   void add(const Product& product, Modules modules) {
-    const WeightFormat format = model_.quantisation.format;
-    const bool experts_only = format == WeightFormat::mxfp4_experts || format == WeightFormat::int4_experts;
+    WeightFormat format = model_.quantisation.format;
+    if (format == WeightFormat::mxfp4_experts) format = WeightFormat::plain;
     const PlainModules kept = format == WeightFormat::plain ? PlainModules::everywhere : kept_of(modules);
     // A format without a family for dense products is an error only if such a product occurs.
-    if (format == WeightFormat::int4_experts && kept == PlainModules::nowhere)
+    if (kept != PlainModules::everywhere && !add_layer(product, format) && kept == PlainModules::nowhere)
       fail(ErrorCode::invalid_input,
            "{}: field 'quantization_config' has 4-bit weights with 16-bit activations, which only tables of experts "
            "support, remove it for the shapes of the model in its own type: {}",
            shown(model_.file, 500), product.name);
-    if (kept != PlainModules::everywhere && !experts_only) add_gemm(product, gemm_family(format));
-    if (kept != PlainModules::nowhere || experts_only) add_gemm(product, "gemm_a16w16");
+    if (kept != PlainModules::nowhere) add_plain(product);
   }
   /// Adds a product that no method quantises: the router, the head.
-  void add_plain(const Product& product) { add_gemm(product, "gemm_a16w16"); }
-  void add_head(const Product& product) { add_gemm(product, "gemm_a16w16", options_.sequences); }
+  void add_plain(const Product& product) { add_layer(product, WeightFormat::plain); }
+  void add_head(const Product& product) { add_layer(product, WeightFormat::plain, options_.sequences); }
 
   void add_experts(const Experts& experts) {
     const WeightFormat format = model_.quantisation.format;
     const PlainModules kept =
         format == WeightFormat::plain ? PlainModules::everywhere : kept_of({"mlp.experts", "feed_forward.experts"});
-    if (kept != PlainModules::everywhere) add_fmoe(experts, format);
-    if (kept != PlainModules::nowhere) add_fmoe(experts, WeightFormat::plain);
+    const LayerExperts own{experts.num, experts.per_token, experts.activation};
+    const Product product{"experts", share(experts.intermediate, experts.intermediate_field), model_.hidden};
+    if (kept != PlainModules::everywhere) add_layer(product, format, options_.tokens, &own);
+    if (kept != PlainModules::nowhere) add_layer(product, WeightFormat::plain, options_.tokens, &own);
   }
 
   ModelShapes take() { return std::move(shapes_); }
@@ -127,47 +90,28 @@ class Shaping {
          shown(model_.file, 500), kMaxExtent, product.name, product.n, product.k);
   }
 
-  void add_gemm(const Product& product, std::string_view op) { add_gemm(product, op, options_.tokens); }
+  bool add_layer(const Product& product, WeightFormat format) { return add_layer(product, format, options_.tokens); }
 
-  void add_gemm(const Product& product, std::string_view op, std::span<const int64_t> rows) {
+  /// Returns false, and adds nothing, if no family computes the product in this format.
+  bool add_layer(const Product& product, WeightFormat format, std::span<const int64_t> rows,
+                 const LayerExperts* experts = nullptr) {
     check(product);
-    LayerProduct made{product.name, find_family(op), product.n, product.k, {}};
+    ModelLayer layer{.format = format,
+                     .dtype = dtype_,
+                     .out_dtype = options_.outdtype.value_or(dtype_),
+                     .n = product.n,
+                     .k = product.k,
+                     .bias = product.bias,
+                     .experts = experts};
+    const FamilySpec* const family = find_family_of(layer);
+    if (family == nullptr) return false;
+    LayerProduct made{product.name, family, product.n, product.k, {}};
     for (const int64_t m : rows) {
-      std::vector<std::pair<std::string, std::string>> attributes = {
-          {"m", std::to_string(m)}, {"n", std::to_string(product.n)}, {"k", std::to_string(product.k)}};
-      if (op == "gemm_a16w16") {
-        attributes.emplace_back("dtype", name(dtype_));
-        attributes.emplace_back("outdtype", name(options_.outdtype.value_or(dtype_)));
-        attributes.emplace_back("bias", product.bias ? "1" : "0");
-      } else if (op == "gemm_a8w8") {
-        const bool whole = model_.quantisation.format == WeightFormat::int8_channels;
-        attributes.emplace_back("q_dtype_w", name(whole ? DType::int8 : DType::e4m3fn));
-      }
-      made.problems.emplace_back(std::string(op), std::move(attributes));
+      layer.m = m;
+      made.problems.push_back(family->of_layer(layer).value());
     }
     shapes_.products.push_back(std::move(made));
-  }
-
-  void add_fmoe(const Experts& experts, WeightFormat format) {
-    const ExpertTypes types = expert_types(format, dtype_);
-    const int64_t inter = share(experts.intermediate, experts.intermediate_field);
-    LayerProduct made{"experts", find_family("fmoe"), inter, model_.hidden, {}};
-    for (const int64_t token : options_.tokens) {
-      made.problems.emplace_back(
-          "fmoe", std::vector<std::pair<std::string, std::string>>{{"token", std::to_string(token)},
-                                                                   {"model_dim", std::to_string(model_.hidden)},
-                                                                   {"inter_dim", std::to_string(inter)},
-                                                                   {"expert", std::to_string(experts.num)},
-                                                                   {"topk", std::to_string(experts.per_token)},
-                                                                   {"act_type", std::string(experts.activation)},
-                                                                   {"dtype", std::string(name(dtype_))},
-                                                                   {"q_dtype_a", types.activations},
-                                                                   {"q_dtype_w", types.weights},
-                                                                   {"q_type", types.scales},
-                                                                   {"use_g1u1", "1"},
-                                                                   {"doweight_stage1", "0"}});
-    }
-    shapes_.products.push_back(std::move(made));
+    return true;
   }
 
   const ModelConfig& model_;

@@ -5,21 +5,11 @@
 #include <string_view>
 #include <vector>
 
+#include "ops/model_layer.h"
+
 namespace attune {
 
 class JsonFields;
-
-/// Storage format of the weights of the layers' products.
-enum class WeightFormat : uint8_t {
-  plain,          ///< the model's own type
-  int8_channels,  ///< a8w8, one scale per output channel
-  fp8_tensor,     ///< a8w8, one scale
-  fp8_channels,   ///< a8w8, one scale per output channel
-  fp8_blocks,     ///< a8w8, scales 1×128 and 128×128
-  mxfp4,          ///< a4w4, one scale per 32 values
-  mxfp4_experts,  ///< 4-bit weights of the experts with 16-bit activations; all other products are plain
-  int4_experts,   ///< like mxfp4_experts, with integer weights
-};
 
 /// Layers in which a product has the model's own type although the model is quantised.
 enum class PlainModules : uint8_t { nowhere, in_some_layers, everywhere };

@@ -153,6 +153,7 @@ const FamilySpec& conv_family() {
       .baselines = {"onednn.conv", "onednn3.conv", "fake.conv"},
       .fallback = "conv.im2col",
       .packages = {{"onednn.conv", "cpu", "bf16", "libdnnl-dev"}},
+      .report_axis = "direction",
       .counted_work = counted_convolution,
       .samples = kConvSamples,
   };

@@ -82,7 +82,7 @@ TEST(GemmEpilogue, HasTheNumbersOfItsNames) {
   EXPECT_THAT(kFactors, testing::ElementsAre("0", "1", "any"));
 }
 
-/// An attribute that is left out of a text at its default may be left out of a table.
+/// A text may omit an attribute at its default, and so may a table.
 TEST(GemmEpilogue, ChoicesHaveADefaultThatIsLeftOut) {
   for (const Op* op : ops()) {
     for (const AttributeSpec& attribute : op->family().key) {
@@ -213,7 +213,7 @@ TEST(GemmEpilogue, SlopesAreBounded) {
   }
 }
 
-/// An error of the sum, and the rounding of a factor, stay within the scale times what they are of the product's.
+/// An error of the sum, and the rounding of a factor, stay within the scale times their share of the product's.
 TEST(GemmEpilogue, ScalesFollowTheFactors) {
   const auto scale_of = [](const std::string& more, const std::string& factor) {
     EpilogueOperands operands(epilogue_problem("m=4 n=4 k=256 dtype=fp32 " + more));

@@ -24,6 +24,14 @@ AttributeSpec extra(std::string_view name, ColumnKind kind, std::string_view def
           .help = help};
 }
 
+std::optional<Problem> plain_product(const ModelLayer& layer) {
+  if (layer.format != WeightFormat::plain || layer.experts != nullptr) return std::nullopt;
+  return product_of_layer("gemm_a16w16", layer,
+                          {{"dtype", std::string(name(layer.dtype))},
+                           {"outdtype", std::string(name(layer.out_dtype))},
+                           {"bias", layer.bias ? "1" : "0"}});
+}
+
 }  // namespace
 
 const FamilySpec& gemm_a16w16_family() {
@@ -90,6 +98,7 @@ const FamilySpec& gemm_a16w16_family() {
       .packed = "bpreshuffle",
       .pads_rows = true,
       .counted_work = counted_16bit_product,
+      .of_layer = plain_product,
       .samples = gemm_a16w16_samples(),
   };
   return family;

@@ -4,8 +4,7 @@
 
 namespace attune {
 
-/// Tables and names of `gemm_a16w16`. The columns are those of the older tuners' table (ROCm/aiter, aiter/configs;
-/// MIT).
+/// Tables and names of `gemm_a16w16`, with the columns of the older tuners (ROCm/aiter, aiter/configs; MIT).
 const FamilySpec& gemm_a16w16_family();
 
 }  // namespace attune

@@ -71,6 +71,17 @@ TEST(GemmKeyConversion, FollowsTheOrderOfEveryFamily) {
   EXPECT_EQ(num_families, 8u);
 }
 
+TEST(GemmKeyConversion, TheShortcutOfOneFamilyFollowsItsAttributesToo) {
+  for (int flags = 0; flags < 32; ++flags) {
+    const GemmKey from{
+        .m = 3, .n = 5, .k = 7, .in = DType::fp32, .out = DType::fp16, .flags = static_cast<uint8_t>(flags)};
+    Key key, expected;
+    ASSERT_TRUE(to_key(from, key));
+    ASSERT_TRUE(gemm_key::key_of_family(from, expected));
+    EXPECT_EQ(key, expected) << flags;
+  }
+}
+
 TEST(GemmKeyConversion, RefusesWhatTheOpHasNoAttributeFor) {
   Key key;
   EXPECT_FALSE(to_key({.m = 1, .n = 2, .k = 3, .batch = 2}, key));

@@ -162,7 +162,7 @@ std::vector<SpecialValue> GemmOp::special_values(const Problem& problem) const {
     const int64_t index = is_k_first ? at * (in_a ? shape.m : shape.n) + row : row * k + at;
     return SpecialValue{in_a ? where.a : where.b, index, value};
   };
-  // At the ends of rows, where padding and what is read beyond an end begin.
+  // At the ends of rows, where padding and reads beyond an end begin.
   std::vector<SpecialValue> values = {of(is_in_a, rows / 3, 0, kNan), of(is_in_a, rows / 2, k - 1, kInfinity)};
   if (rows < kManyRows) return values;
   if (shape.epilogue.act == Activation::none) {
@@ -195,7 +195,7 @@ Tolerance GemmOp::tolerance(const Problem& problem) const {
   // elements is below six such deviations. Accumulating in bf16 is 2^16 times worse, so the factor is not delicate.
   // Matrix units of GPUs truncate the sum after every few products, which errs in one direction: of 9·10^7 elements
   // with K = 18432 the worst was off by 0.04·K·eps on an H200; if they did so after each 16, it would be 0.3·K·eps. A
-  // product that is left out changes a sum by 1/√K, which is 15 times the bound at K = 16384.
+  // missing product changes a sum by 1/√K, which is 15 times the bound at K = 16384.
   const double of_truncation = shape.in == DType::fp32 ? 0 : static_cast<double>(shape.k) / 2;
   return {.rtol = rtol,
           .atol = rtol * 0.1 * typical_size(shape),

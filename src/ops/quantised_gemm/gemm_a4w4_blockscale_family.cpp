@@ -20,6 +20,11 @@ constexpr std::string_view kMxfp4Samples[] = {"m=1 n=1 k=1",
                                               "m=4 n=64 k=256 bpreshuffle=1",
                                               "m=19 n=45 k=99 outdtype=fp16 bpreshuffle=1"};
 
+std::optional<Problem> product_of_mxfp4(const ModelLayer& layer) {
+  if (layer.format != WeightFormat::mxfp4 || layer.experts != nullptr) return std::nullopt;
+  return product_of_layer("gemm_a4w4_blockscale", layer);
+}
+
 }  // namespace
 
 const FamilySpec& gemm_a4w4_blockscale_family() {
@@ -58,6 +63,7 @@ const FamilySpec& gemm_a4w4_blockscale_family() {
       .packed = "bpreshuffle",
       .pads_rows = true,
       .counted_work = counted_4bit_product,
+      .of_layer = product_of_mxfp4,
       .samples = kMxfp4Samples,
   };
   return family;

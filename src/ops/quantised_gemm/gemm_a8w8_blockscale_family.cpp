@@ -18,6 +18,11 @@ constexpr std::string_view kBlockscaleSamples[] = {"m=1 n=1 k=1",
                                                    "m=64 n=257 k=64 q_dtype_w=e4m3fnuz outdtype=fp16",
                                                    "m=3 n=31 k=513"};
 
+std::optional<Problem> product_of_fp8_blocks(const ModelLayer& layer) {
+  if (layer.format != WeightFormat::fp8_blocks || layer.experts != nullptr) return std::nullopt;
+  return product_of_layer("gemm_a8w8_blockscale", layer);
+}
+
 }  // namespace
 
 const FamilySpec& gemm_a8w8_blockscale_family() {
@@ -57,6 +62,7 @@ const FamilySpec& gemm_a8w8_blockscale_family() {
       .columns = "n",
       .pads_rows = true,
       .counted_work = counted_8bit_product,
+      .of_layer = product_of_fp8_blocks,
       .samples = kBlockscaleSamples,
   };
   return family;

@@ -21,6 +21,14 @@ constexpr std::string_view kSamples[] = {"m=1 n=1 k=1",
                                          "m=9 n=40 k=130 q_dtype_w=e4m3fnuz bias=1 outdtype=fp16",
                                          "m=33 n=47 k=131 q_dtype_w=e4m3fn scale=tensor"};
 
+/// Scales of one matrix are a special case of scales of its rows.
+std::optional<Problem> product_of_8_bits(const ModelLayer& layer) {
+  const bool is_int8 = layer.format == WeightFormat::int8_channels;
+  const bool is_fp8 = layer.format == WeightFormat::fp8_tensor || layer.format == WeightFormat::fp8_channels;
+  if (layer.experts != nullptr || (!is_int8 && !is_fp8)) return std::nullopt;
+  return product_of_layer("gemm_a8w8", layer, {{"q_dtype_w", is_int8 ? "int8" : "e4m3fn"}});
+}
+
 }  // namespace
 
 const FamilySpec& gemm_a8w8_family() {
@@ -72,6 +80,7 @@ const FamilySpec& gemm_a8w8_family() {
       .columns = "n",
       .pads_rows = true,
       .counted_work = counted_8bit_product,
+      .of_layer = product_of_8_bits,
       .samples = kSamples,
   };
   return family;

@@ -4,7 +4,7 @@
 
 namespace attune {
 
-/// Products of 8-bit and 4-bit matrices whose elements share scales. Sums of int8 products are exact, those of floats
+/// Products of 8-bit and 4-bit matrices whose elements share scales. Sums of int8 products are exact, sums of floats
 /// are fp32 or wider; the scales and the bias are applied in fp32 or wider.
 class QuantisedGemmOp final : public Op {
  public:

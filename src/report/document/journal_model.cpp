@@ -41,9 +41,9 @@ std::optional<Work> work_of(const Problem& problem) {
   }
 }
 
-int64_t m_of(const Problem& problem) {
+int64_t rows_or_0(const Problem& problem) {
   try {
-    return std::max<int64_t>(0, problem.integer_or("m", 0));
+    return std::max<int64_t>(0, rows_of(problem).value_or(0));
   } catch (const Error&) {
     return 0;
   }
@@ -59,7 +59,7 @@ ReportDecision report_of(const Decision& decision, const Stamp& stamp, const Kno
                      .op = std::string(decision.problem.op()),
                      .device = decision.device,
                      .fingerprint = decision.fingerprint,
-                     .m = m_of(decision.problem),
+                     .m = rows_or_0(decision.problem),
                      .winner = decision.winner.name(),
                      .baseline = decision.has_default() ? decision.baseline.name() : "",
                      .solver = decision.winner.solver,

@@ -34,7 +34,7 @@ struct ReportDecision {
   std::string problem;  ///< Problem::key().
   std::string shape;    ///< The same, short.
   std::string op, device, fingerprint;
-  int64_t m = 0;  ///< Rows of a product; 0: the op has none.
+  int64_t m = 0;  ///< FamilySpec::rows; 0: the op has none.
   std::string winner, baseline, solver;
   Verdict verdict = Verdict::baseline;
   bool noisy = false, incomplete = false;

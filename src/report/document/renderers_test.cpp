@@ -23,6 +23,7 @@
 namespace attune {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -118,11 +119,26 @@ TEST(HtmlReport, HasAChartOfEachSide) {
   const std::string page = html_text(pipeline_model());
   for (const char* title :
        {"Speed-up by shape, new tables over old", "Speed-up by shape, winner over the default",
-        "Speed of the defaults and the winners by arithmetic intensity",
-        "Shapes won by each solver, by the number of rows",
+        "Speed of the defaults and the winners by arithmetic intensity", "Shapes won by each solver, by class",
         "Best time so far, relative to the best found, by candidates tried", "Failed candidates by status and solver",
         "Share of disturbed samples and measurements by time", "Tuning time by candidates tried"})
     EXPECT_THAT(page, HasSubstr(std::string(">") + title + "</title>")) << title;
+}
+
+TEST(Reports, WinnersAreCountedByTheAxisThatTheirOpNames) {
+  ReportModel model;
+  for (const char* problem :
+       {"gemm_a8w8 m=1 n=2 k=3", "gemm_a16w16 m=1 n=2 k=3", "gemm_a16w16 m=17 n=2 k=3", "gemm_a16w16 m=2000 n=2 k=3",
+        "fmoe token=16 model_dim=8", "conv direction=bwd_weights n=1 c=2", "conv direction=fwd n=1 c=2",
+        "unheard_of m=1", "gemm_a16w16 m=x", "gemm_a16w16"}) {
+    ReportDecision one = report_decision("", 2);
+    one.problem = problem;
+    model.decisions.push_back(one);
+  }
+  std::vector<std::string> rows;
+  for (const auto& row : winner_section(model).table.rows) rows.push_back(row.front() + ": " + row.back());
+  EXPECT_THAT(rows, ElementsAre("M = 1: 2", "M 17 – 128: 1", "M above 1024: 1", "direction fwd: 1",
+                                "direction bwd_weights: 1", "token 2 – 16: 1", "other: 3"));
 }
 
 TEST(HtmlReport, AThousandShapesAreFiveMegabytesAtMost) { EXPECT_LT(html_text(many_shapes(1000)).size(), 5'000'000u); }

@@ -9,28 +9,54 @@
 #include <set>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/text.h"
 #include "core/candidate.h"
 #include "core/statistics.h"
+#include "ops/family.h"
 #include "report/document/report_section.h"
 
 namespace attune {
 namespace {
 
-/// Classes of M, the number of rows: of one token, of small batches, and so on.
-struct RowClass {
-  int64_t max;
-  const char* label;
+/// A class of problems, by the attribute that their op names (FamilySpec::report_axis): sizes of one token, of small
+/// batches, and so on, or a choice.
+struct ProblemClass {
+  bool is_other = false;  ///< The op, or the attribute, is unknown.
+  std::string axis;       ///< Column of the attribute.
+  size_t number = 0;      ///< Order in the axis.
+  std::string label;
+  auto operator<=>(const ProblemClass&) const = default;
 };
-constexpr std::array<RowClass, 5> kRowClasses = {
-    {{1, "M = 1"}, {16, "M 2 – 16"}, {128, "M 17 – 128"}, {1024, "M 129 – 1024"}, {INT64_MAX, "M above 1024"}}};
-constexpr size_t kOtherOps = kRowClasses.size();  // Ops without M.
 
-size_t class_of(int64_t m) {
-  if (m <= 0) return kOtherOps;
-  size_t index = 0;
-  while (m > kRowClasses[index].max) ++index;
-  return index;
+ProblemClass class_of_size(std::string_view axis, int64_t size) {
+  constexpr std::array<int64_t, 4> kMost = {1, 16, 128, 1024};
+  const auto number = static_cast<size_t>(std::ranges::lower_bound(kMost, size) - kMost.begin());
+  std::string label = number == 0              ? fmt::format("{} = 1", axis)
+                      : number == kMost.size() ? fmt::format("{} above {}", axis, kMost.back())
+                                               : fmt::format("{} {} – {}", axis, kMost[number - 1] + 1, kMost[number]);
+  return {.axis = std::string(axis), .number = number, .label = std::move(label)};
+}
+
+/// Of an op or attributes of another build, and of an op without an axis: "other".
+ProblemClass class_of(const std::string& key) {
+  try {
+    const Problem problem = Problem::parse(key);
+    const FamilySpec* const family = find_family(problem.op());
+    const AttributeSpec* const axis =
+        family == nullptr ? nullptr
+                          : find_column(*family, family->report_axis.empty() ? family->rows : family->report_axis);
+    if (axis != nullptr && axis->kind == ColumnKind::integer)
+      return class_of_size(axis->column, problem.integer(axis->name));
+    if (axis != nullptr) {
+      const std::string& value = problem.text(axis->name);
+      return {.axis = std::string(axis->column),
+              .number = choice_number(axis->allowed, value).value_or(axis->allowed.size()),
+              .label = fmt::format("{} {}", axis->column, value)};
+    }
+  } catch (const Error&) {
+  }
+  return {.is_other = true, .label = "other"};
 }
 
 /// Counts by row and name, as a chart and its table.
@@ -80,15 +106,19 @@ std::string short_name(const std::string& candidate) {
 
 ReportSection winner_section(const ReportModel& model) {
   ReportSection section{.id = "solvers", .title = "Winners by solver"};
-  section.note = "How many shapes each solver won, by the number of rows M. A library's default config counts as well.";
-  StackedChart chart{.text = {"solvers-chart", "Shapes won by each solver, by the number of rows", ""},
-                     .axis = "shapes"};
+  section.note =
+      "How many shapes each solver won, by the class of the shape: its rows M, of a convolution its direction. A "
+      "library's untuned config counts as well.";
+  StackedChart chart{.text = {"solvers-chart", "Shapes won by each solver, by class", ""}, .axis = "shapes"};
+  std::map<ProblemClass, std::vector<std::string>> solvers;
+  for (const ReportDecision& one : model.decisions) solvers[class_of(one.problem)].emplace_back(first_part(one.solver));
   CountTable counts;
-  for (const ReportDecision& one : model.decisions) counts.add(class_of(one.m), std::string(first_part(one.solver)), 1);
   std::vector<std::string> labels;
-  for (const RowClass& one : kRowClasses) labels.emplace_back(one.label);
-  labels.emplace_back("without M");
-  counts.fill(chart, section.table, "rows", labels);
+  for (const auto& [its_class, names] : solvers) {
+    for (const std::string& name : names) counts.add(labels.size(), name, 1);
+    labels.push_back(its_class.label);
+  }
+  counts.fill(chart, section.table, "class", labels);
   chart.text.description = fmt::format("{} in {}. The table has the counts.", counted(model.decisions.size(), "shape"),
                                        counted(chart.bars.size(), "class"));
   if (!chart.bars.empty()) section.chart = std::move(chart);

@@ -219,7 +219,7 @@ class FloatText : public TextWriter {
     add("    }}\n    put_square(v, to);\n  }}\n}}\n");
   }
 
-  /// Of b that is packed ahead, packing is decoding.
+  /// Of a prepacked b, packing is decoding.
   void decode_panel() {
     add("void pack(const struct pack_args* t) {{\n  const char* b = (const char*)t->b;\n  vi* to = t->panel;\n"
         "  for (long k = t->k; k > 0; k -= 8, b += kBytes, to += 2) {{\n");

@@ -305,7 +305,7 @@ class ProductPlan final : public Plan {
     return call.b + column / kPackedColumns * packed_step_ + k / 8 * kPackedRow;
   }
 
-  /// Multiplies panels that were packed ahead. Those that do not exist repeat the last one.
+  /// Multiplies prepacked panels. Missing ones repeat the last one.
   void stream_panels(const Call& call, const Task& task, const Range& columns, const Range& k) const {
     const int64_t step = loops_.spec.step();
     ProductArguments to = arguments(call, task, k, false);

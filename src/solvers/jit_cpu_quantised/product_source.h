@@ -25,7 +25,7 @@ struct ByteUnit {
 };
 
 /// dot: vectors along K, b is read in place. tile: vectors across columns of C, b is packed into panels. stream: the
-/// same, but b is packed ahead, and decoded in registers.
+/// same, but b is prepacked, and decoded in registers.
 enum class Kernel : uint8_t { dot, tile, stream };
 /// Which bytes of b a dot kernel prefetches.
 enum class Prefetch : uint8_t {

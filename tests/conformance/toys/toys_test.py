@@ -82,6 +82,8 @@ class ToyTest(story.Story):
         self.assertEqual(found["results"][0]["problem"], "toy_norm token=8 dim=64")
         found = json.loads(self.toys("tune", "--op", "toy_scaled", "-m", "4", "-n", "16", "-k", "16", "--packed", "--json", *CPU))
         self.assertEqual(found["results"][0]["problem"], "toy_scaled m=4 n=16 k=16 packed=1")
+        found = json.loads(self.toys("tune", "toy_norm token=8 dim=80", "--json", *CPU))
+        self.assertEqual(found["results"][0]["problem"], "toy_norm token=8 dim=80")
         flags = sum((flag["names"] for flag in json.loads(self.toys("tune", "--list-flags"))), [])
         self.assertTrue({"--token", "--dim", "--packed", "-m", "--act"} <= {*flags}, flags)
         self.assertNotIn("--token", self.attune("tune", "--list-flags").stdout)
@@ -90,6 +92,15 @@ class ToyTest(story.Story):
         for arguments, sentence in (
                 (("--token", "8"), "--token has no meaning for the family gemm_a16w16, omit it, or name an op that has it with --op: toy_norm"),
                 (("--op", "toy_norm", "--token", "8"), "one size needs all of --token and --dim"),
+                (("toy_norm token=8",), "one size needs all of --token and --dim"),
+                (("toy_norm token=8 dim=8x",), "dim expects a whole number, got '8x'"),
+                (("toy_norm token=8 width=8",), "width has no meaning for the family toy_norm, omit it"),
+                (("toy_x token=8",), "unknown family, see `attune list ops`: 'toy_x'"),
+                (("untuned.csv",), "a problem starts with the name of an op, as in 'gemm_a16w16 m=1 n=2 k=3', got 'untuned.csv'"),
+                (("toy_norm token=8 dim=8", "--op", "toy_norm"),
+                 "--op cannot be combined with a problem, which names its op: 'toy_norm token=8 dim=8'"),
+                (("toy_norm token=8 dim=8", "--dim", "8"),
+                 "--dim cannot be combined with a problem that states dim: 'toy_norm token=8 dim=8'"),
                 (("--op", "toy_norm", "--token", "8", "--dim", "8", "--act", "gelu"),
                  "--act has no meaning for the family toy_norm, omit it, or name an op that has it with --op: gemm_a16w16"),
                 (("--op", "toy_norm", "--token", "8", "--dim", "8", "--max-m", "4"),
@@ -100,6 +111,27 @@ class ToyTest(story.Story):
             with self.subTest(arguments):
                 result = self.attune("tune", *arguments, *CPU, status=2, env={"ATTUNE_MODULES": TOYS})
                 self.assertTrue(result.stderr.endswith(f"attune: {sentence}\n"), result.stderr)
+
+    def test_a_models_layers_are_the_problems_of_an_op_that_computes_their_format(self):
+        int4 = {"weights": {"num_bits": 4, "type": "int", "strategy": "group", "group_size": 32}}
+        self.put("model/config.json", json.dumps({
+            "model_type": "llama", "torch_dtype": "bfloat16", "hidden_size": 64, "intermediate_size": 96, "num_attention_heads": 4,
+            "num_key_value_heads": 2, "vocab_size": 128,
+            "quantization_config": {"quant_method": "compressed-tensors", "config_groups": {"group_0": int4}}}))
+        command = ("shapes", "--model_dir", "model", "--nsets", "1,8", "--json")
+        found = {one["name"]: one for one in json.loads(self.toys(*command))["products"]}
+        self.assertEqual({name: one["family"] for name, one in found.items()},
+                         {"qkv": "toy_scaled", "o_proj": "toy_scaled", "gate_up": "toy_scaled", "down": "toy_scaled", "lm_head": "gemm_a16w16"})
+        self.assertEqual(found["down"]["problems"], ["toy_scaled m=1 n=64 k=96", "toy_scaled m=8 n=64 k=96"])
+        self.refused(*command, says=("quantization_config", "only tables of experts support", "qkv"))
+
+    def test_a_report_classes_shapes_by_the_rows_of_their_op(self):
+        self.tuned("toy_norm")
+        self.toys("report", "-o", "known.html")
+        for label in ("token 2 – 16", "token 17 – 128"):
+            self.assertIn(label, self.read("known.html"))
+        self.attune("report", "-o", "unknown.html")
+        self.assertNotIn("token 2 – 16", self.read("unknown.html"))
 
     def test_the_limited_rows_are_those_of_the_family(self):
         self.put("toy_norm_untuned.csv", SHAPES["toy_norm"][0])

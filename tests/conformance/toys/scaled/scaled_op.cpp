@@ -20,6 +20,12 @@ Operands operands_of(const HostTensors& tensors) {
           reinterpret_cast<const float*>(at(2)), reinterpret_cast<const float*>(at(3))};
 }
 
+/// Of a format that no op of this build computes.
+std::optional<Problem> int4_product(const ModelLayer& layer) {
+  if (layer.format != WeightFormat::int4_experts || layer.experts != nullptr) return std::nullopt;
+  return product_of_layer("toy_scaled", layer);
+}
+
 }  // namespace
 
 const FamilySpec& ScaledOp::family() const {
@@ -47,6 +53,7 @@ const FamilySpec& ScaledOp::family() const {
       .columns = "n",
       .packed = "packed",
       .pads_rows = true,
+      .of_layer = int4_product,
       .samples = kSamples,
   };
   return family;
