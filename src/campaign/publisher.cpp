@@ -19,17 +19,6 @@
 namespace attune {
 namespace {
 
-PublishedRow row_of(const Decision& decision, const DeviceInfo& device) {
-  PublishedRow row =
-      published_row(decision.problem, decision.winner, decision.comparison.us, decision.errors.mismatch_ratio);
-  row.gfx = device.gfx;
-  row.num_units = device.num_units;
-  row.model = device.model;
-  row.require = decision.protocol.require;
-  if (const auto number = decision.winner_number()) row.algorithm = static_cast<int64_t>(*number);
-  return row;
-}
-
 TuneGemmEntry entry_of(const Problem& problem, const Candidate& winner, double us, const DeviceInfo& device) {
   TuneGemmEntry entry;
   entry.problem = problem;
@@ -130,7 +119,7 @@ void TunePublisher::publish_pending() {
 
 void TunePublisher::publish_rows() {
   std::vector<PublishedRow> rows;
-  for (const Decision& decision : pending_) rows.push_back(row_of(decision, device_));
+  for (const Decision& decision : pending_) rows.push_back(published_row(decision, device_));
   const PublishOptions how{.update_improved = options_.update_improved,
                            .min_improvement_pct = options_.min_improvement_pct,
                            .sort = options_.sort};

@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/flags/arguments.h"
 #include "cli/flags/model_flags.h"
+#include "cli/miopen/driver_skips.h"
 #include "formats/csv/untuned_table.h"
 #include "formats/driver/driver_lines.h"
 #include "formats/model_config/model_options.h"
@@ -131,18 +132,6 @@ void print_as_json(const ModelShapes& shapes, const std::vector<OutputFile>& fil
   print_json({{"products", products}, {"notices", shapes.notices}, {"files", written}});
 }
 
-/// The lines of the file that are no convolutions, by operator or defect.
-ordered_json skips_as_json(const DriverFile& file) {
-  ordered_json skips = ordered_json::array();
-  for (const DriverSkip& skip : file.skipped) {
-    ordered_json one =
-        skip.name.empty() ? ordered_json{{"defect", skip.reason}} : ordered_json{{"operator", skip.name}};
-    one["lines"] = skip.lines;
-    skips.push_back(std::move(one));
-  }
-  return skips;
-}
-
 /// Lists the convolutions of a file with lines of MIOpenDriver. Problems that the op refuses are named and skipped.
 int run_driver_shapes(const ShapesOptions& options) {
   if (!options.model.folder.empty() || !options.outdtype.empty())
@@ -177,7 +166,7 @@ int run_driver_shapes(const ShapesOptions& options) {
     print_json({{"lines", file.num_lines},
                 {"blank", file.num_blank},
                 {"convolutions", file.num_convolutions},
-                {"skipped", skips_as_json(file)},
+                {"skipped", skips_as_json(file.skipped)},
                 {"problems", keys},
                 {"notices", notices}});
     return 0;

@@ -14,6 +14,7 @@
 #include "cli/flags/arguments.h"
 #include "cli/flags/value_checks.h"
 #include "cli/fleet/store_commands.h"
+#include "cli/miopen/driver_skips.h"
 #include "fleet/setup/import_configurations.h"
 #include "formats/csv/untuned_table.h"
 #include "formats/driver/driver_text.h"
@@ -33,17 +34,6 @@ struct ConfigsOptions {
   std::vector<std::string> ids;
   bool recurrent = false, json = false;
 };
-
-ordered_json json_of_skips(const std::vector<DriverSkip>& skipped) {
-  ordered_json skips = ordered_json::array();
-  for (const DriverSkip& skip : skipped) {
-    ordered_json one =
-        skip.name.empty() ? ordered_json{{"defect", skip.reason}} : ordered_json{{"operator", skip.name}};
-    one["lines"] = skip.lines;
-    skips.push_back(std::move(one));
-  }
-  return skips;
-}
 
 ordered_json json_of_configuration(const FleetConfiguration& one) {
   ordered_json value = {{"id", one.id},
@@ -71,7 +61,7 @@ int import_configs(const ConfigsOptions& options) {
                 {"lines", imported.num_lines},
                 {"blank", imported.num_blank},
                 {"convolutions", imported.num_convolutions},
-                {"skipped", json_of_skips(imported.skipped)},
+                {"skipped", skips_as_json(imported.skipped)},
                 {"refused", imported.num_refused},
                 {"configurations", imported.configurations.size()},
                 {"new", counts.num_new},

@@ -19,17 +19,6 @@
 namespace attune {
 namespace {
 
-PublishedRow table_row_of(const Decision& decision, const DeviceInfo& device) {
-  PublishedRow row =
-      published_row(decision.problem, decision.winner, decision.comparison.us, decision.errors.mismatch_ratio);
-  row.gfx = device.gfx;
-  row.num_units = device.num_units;
-  row.model = device.model;
-  row.require = decision.protocol.require;
-  if (const auto number = decision.winner_number()) row.algorithm = static_cast<int64_t>(*number);
-  return row;
-}
-
 /// The files that the options ask for, and their content.
 class Export {
  public:
@@ -103,7 +92,7 @@ class Export {
     const Decision& decision = *answer.decision;
     if (is_unfinished_tie(decision)) return lack(line, "its contest was not completed");
     if (decision.problem.op() != "conv") return lack(line, "it is no convolution");
-    if (options_.table) rows_.push_back(table_row_of(decision, device_));
+    if (options_.table) rows_.push_back(published_row(decision, device_));
     if (!find_db_ && !perf_db_ && !kernel_db_) return;
     // All solvers are Attune's own.
     const bool keeps = options_.foreign_solvers || device_.kind != "hip";

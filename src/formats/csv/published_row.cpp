@@ -23,4 +23,15 @@ PublishedRow published_row(const Problem& problem, const Candidate& candidate, d
   return row;
 }
 
+PublishedRow published_row(const Decision& decision, const DeviceInfo& device) {
+  PublishedRow row =
+      published_row(decision.problem, decision.winner, decision.comparison.us, decision.errors.mismatch_ratio);
+  row.gfx = device.gfx;
+  row.num_units = device.num_units;
+  row.model = device.model;
+  row.require = decision.protocol.require;
+  if (const auto number = decision.winner_number()) row.algorithm = static_cast<int64_t>(*number);
+  return row;
+}
+
 }  // namespace attune

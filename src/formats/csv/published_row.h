@@ -7,6 +7,8 @@
 #include "attune/problem.h"
 #include "attune/requirement.h"
 #include "core/candidate.h"
+#include "core/device_info.h"
+#include "core/record.h"
 #include "formats/csv/row_part.h"
 
 namespace attune {
@@ -32,5 +34,7 @@ struct PublishedRow {
 
 /// Makes a candidate's row of its family's table, with the rates for its time (0 µs: none).
 PublishedRow published_row(const Problem& problem, const Candidate& candidate, double us, double err_ratio);
+/// Makes the row of a Decision's winner on the device that it was decided for.
+PublishedRow published_row(const Decision& decision, const DeviceInfo& device);
 
 }  // namespace attune
