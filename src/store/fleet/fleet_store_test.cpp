@@ -24,6 +24,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "store/fleet/fleet_schema.h"
 #include "store/journal.h"
 #include "testing/test_files.h"
 
@@ -152,7 +153,7 @@ TEST_F(FleetStoreTest, SeveralProgramsMayMakeTheStoreAtOnce) {
     EXPECT_EQ(status, 0);
   }
   EXPECT_EQ(number("SELECT count(*) FROM configuration"), 7);
-  EXPECT_EQ(number("SELECT count(*) FROM schema_version"), 1);
+  EXPECT_EQ(number("SELECT count(*) FROM schema_version"), kFleetSchemaVersion);
 }
 
 TEST_F(FleetStoreTest, RepeatedSetUpAddsNothing) {
@@ -587,7 +588,7 @@ TEST_F(FleetStoreTest, AKilledAgentLosesOnlyWhatItHadNotCommitted) {
 TEST_F(FleetStoreTest, ANewerSchemaIsRefused) {
   open();
   run("INSERT INTO schema_version VALUES (99, 0, 'attune 99')");
-  EXPECT_THAT(refusal([&] { open(); }), HasSubstr("schema 99 and this program supports up to 1"));
+  EXPECT_THAT(refusal([&] { open(); }), HasSubstr("schema 99 and this program supports up to 2"));
 }
 
 TEST_F(FleetStoreTest, FilesOfOthersAreRefusedAndUnchanged) {
