@@ -35,10 +35,9 @@ void MiopenShapesBuilder::leave_out_result(size_t line) {
 
 MiopenShapes MiopenShapesBuilder::take() {
   if (found_.num_untunable > 0)
-    found_.notices.push_back(
-        fmt::format("{}:{}: {} without a problem left out, the first because {} (attune check "
-                    "lists them)",
-                    file_, first_line_, counted(found_.num_untunable, "key"), first_reason_));
+    found_.notices.push_back(fmt::format("{}:{}: {} without a problem left out, the first because {}{}", file_,
+                                         first_line_, counted(found_.num_untunable, "key"), first_reason_,
+                                         is_checked_ ? " (attune check lists them)" : ""));
   if (num_untimed_ > 0)
     found_.notices.push_back(fmt::format("{}:{}: {} without a usable time left out", file_, first_untimed_,
                                          counted(num_untimed_, "result")));

@@ -40,8 +40,9 @@ struct MiopenShapes {
 /// Gathers the shapes of one file.
 class MiopenShapesBuilder {
  public:
-  /// `noun`: of the file, for messages: `find-db`.
-  MiopenShapesBuilder(const std::filesystem::path& file, std::string_view noun) : file_(file.string()), noun_(noun) {}
+  /// `noun`: of the file, for messages: `find-db`. `is_checked`: `attune check` reads such files.
+  MiopenShapesBuilder(const std::filesystem::path& file, std::string_view noun, bool is_checked = true)
+      : file_(file.string()), noun_(noun), is_checked_(is_checked) {}
 
   /// Adds a key's problem, or finds it; returns its index.
   size_t add(Problem problem, size_t line);
@@ -55,6 +56,7 @@ class MiopenShapesBuilder {
 
  private:
   const std::string file_, noun_;
+  const bool is_checked_;
   MiopenShapes found_;
   std::unordered_map<std::string, size_t> places_;  ///< Of shapes, by key.
   std::unordered_set<std::string> result_keys_;     ///< `index solver`

@@ -93,7 +93,7 @@ bool is_fin_results(const std::filesystem::path& path) {
 MiopenShapes parse_fin_results(std::string_view content, const std::string& name, bool with_results) {
   const json jobs = parse_fin(content, name);
   if (!jobs.is_array()) fail(ErrorCode::invalid_input, "{}:1: results of fin are a list of jobs", name);
-  MiopenShapesBuilder builder(name, "results");
+  MiopenShapesBuilder builder(name, "results", false);
   size_t place = 0;  // Where the next job's key is looked for.
   for (const json& job : jobs) {
     const std::string text = job.is_object() ? text_member(job, "db_key") : std::string();

@@ -103,6 +103,9 @@ HeldFiles& held_files() {
   if (error == ELOOP)
     fail(ErrorCode::invalid_input, "a fleet's store must not be a link, name the file itself with {}: '{}'",
          kFleetWords.setting, file.string());
+  if (error == ENOSPC || error == EDQUOT)
+    fail(ErrorCode::io, "no space left for the fleet's store, free some or name another with {}: '{}'",
+         kFleetWords.setting, file.string());
   fail(ErrorCode::invalid_input, "the fleet's store cannot be opened for writing ({}), name another with {}: '{}'",
        std::strerror(error), kFleetWords.setting, file.string());
 }

@@ -128,6 +128,8 @@ class PerfDbCheck {
       const std::string key = perf_db_key(config);
       if (const std::string defect = defect_of(config); !defect.empty())
         add(Kind::defect, config, key, "its " + defect);
+      else
+        add(Kind::untunable, config, key, why_without_problem(config));
       if (const auto [first, is_new] = keys.emplace(key, place_of(config)); !is_new)
         add(Kind::repeated_key, config, key, fmt::format("the key of config {} again", first->second));
       if (!used.contains(config.id)) add(Kind::unused, config, key, "no row names this config");
@@ -153,12 +155,19 @@ class PerfDbCheck {
       add(Kind::no_candidate, row, key, check_(*problem, row.solver, row.params).value_or(""));
   }
 
-  static std::optional<Problem> problem_of_config(const PerfDbConfig& config) {
+  /// Empty: it has one.
+  static std::string why_without_problem(const PerfDbConfig& config) {
     try {
-      return problem_of(miopen_conv_of(config));
-    } catch (const Error&) {
-      return std::nullopt;  // A gradient whose input is open, for one.
+      miopen_conv_of(config);
+      return {};
+    } catch (const Error& error) {
+      return error.what();
     }
+  }
+
+  static std::optional<Problem> problem_of_config(const PerfDbConfig& config) {
+    if (!why_without_problem(config).empty()) return std::nullopt;
+    return problem_of(miopen_conv_of(config));
   }
 
   const PerfDb& db_;

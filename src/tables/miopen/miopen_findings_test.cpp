@@ -63,7 +63,7 @@ TEST_F(MiopenFindingsTest, APerfDbsTextIsReadToItsEnd) {
       check("a.db.txt", key + "=fft:1;fft:2\nnonsense=fft:1\n" + key + "=fft:1\n" + "3" + key.substr(1) + "=fft:\n"),
       ElementsAre(HasSubstr("2: defect: a key has 24 parts"), "4: defect: fft has no parameters",
                   "1: repeated key: the solver fft stands twice in one line",
-                  "3: repeated key: the key of line 1 again"));
+                  "3: repeated key: the key of line 1 again", HasSubstr("4: untunable: its conv_stride_d")));
 }
 
 TEST_F(MiopenFindingsTest, ParametersOfOwnSolversAreComparedWithCandidates) {
@@ -88,6 +88,12 @@ TEST_F(MiopenFindingsTest, AKernelDbIsReadToItsEnd) {
       check("gfx90a68.kdb", kernel_db_bytes(db)),
       ElementsAre(HasSubstr("4: defect: the kernel's MD5 is"), "2: repeated key: the name and arguments of row 1 again",
                   "3: another device: the kernel is for gfx942, the file's name for gfx90a"));
+}
+
+TEST_F(MiopenFindingsTest, AConfigWithoutAProblemIsANote) {
+  const std::string gradient = "2x8x4x4x1x3x3x1x8x2x0x0x0x2x2x0x1x1x0x0x1xNCHWxFP32xB";
+  EXPECT_THAT(check("a.db.txt", gradient + "=fft:1\n"),
+              ElementsAre("1: untunable: its stride 2 leaves open which input has the output 4"));
 }
 
 TEST_F(MiopenFindingsTest, AGoodFileHasNone) {
