@@ -32,7 +32,7 @@ struct MiopenResult {
 struct MiopenShapes {
   std::vector<MiopenShape> shapes;    ///< Each once, in the order of the file.
   std::vector<MiopenResult> results;  ///< If they were asked for: one for each shape and solver, the first of the file.
-  std::vector<std::string> notices;   ///< About keys that name no problem, and results that are left out.
+  std::vector<std::string> notices;   ///< About skipped keys and results.
   size_t num_keys = 0;                ///< Of the file, repeated ones included.
   size_t num_untunable = 0;           ///< Keys that name no problem.
 };

@@ -150,7 +150,8 @@ Candidate PlanMaker::named_candidate(const Problem& problem, std::string_view na
   Candidate candidate = Candidate::parse(name);
   if (!names_any_version(candidate)) return candidate;
   const Solver* solver = solvers_.find(candidate.solver);
-  if (solver == nullptr || !solver->supports(problem, device()).yes) return candidate;  // check_usable() says why.
+  if (solver == nullptr || !solver->supports(problem, device()).yes)
+    return candidate;  // check_usable() gives the reason.
   const OpenBackend& library = opened(*solver);
   if (!library.backend) fail(ErrorCode::unavailable, "{}", library.unavailable);
   candidate.version = candidate_version(*solver, library.backend->versions());

@@ -45,7 +45,7 @@ MiopenDevice device_of_table(const std::filesystem::path& path, const DeviceInfo
 
 using PerfParams = std::map<std::pair<std::string, std::string>, std::string>;  // By key of the perf-db and solver.
 
-/// None if there is no text of a perf-db beside the file, or it cannot be read.
+/// Empty without a perf-db's text in the same folder, or if it cannot be read.
 PerfParams params_beside(const std::filesystem::path& path) {
   PerfParams all;
   const auto file = path.parent_path() / (device_part(path) + ".db.txt");

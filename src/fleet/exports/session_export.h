@@ -46,8 +46,8 @@ struct SessionExport {
 /// the one that was there; the table keeps other rows. Throws invalid_input when a file of another kind has one of the
 /// names, before anything is written; io and timeout.
 SessionExport export_session(FleetStore& store, const SessionExportOptions& options);
-/// The same for a golden set. Also throws invalid_input for a version that is not there, or has several devices of
-/// which none is named.
+/// The same for a golden set. Also throws invalid_input for a version that is not there, and for several devices without
+/// SessionExportOptions::device.
 SessionExport export_golden(FleetStore& store, GoldenSets& golden, const SessionExportOptions& options);
 
 }  // namespace attune

@@ -27,13 +27,13 @@ struct GoldenUpdate {
   size_t num_added = 0, num_replaced = 0, num_copied = 0;
   size_t num_same = 0;                                        ///< The set has them already.
   std::vector<std::pair<std::string, std::string>> refused;   ///< The set keeps its entries.
-  std::vector<std::pair<std::string, std::string>> accepted;  ///< With is_forced: what was objected to.
+  std::vector<std::pair<std::string, std::string>> accepted;  ///< With is_forced: taken in spite of an objection.
   std::vector<std::pair<std::string, std::string>> lacking;   ///< Not decided by the session.
 };
 
-/// Why a result must not replace an entry (null: none is there); nothing if it may. It is unverified (its contest was
-/// not completed, or its gain was not confirmed on fresh samples), foreign (another device, driver or library build
-/// measured the entry, so that the times are not comparable), or more than kChangePct slower.
+/// Why a result must not replace an entry (null: there is no entry); nothing if it may. Unverified: its contest was not
+/// completed, or its gain was not confirmed on fresh samples. Foreign: another device or driver measured the entry, so
+/// the times are not comparable. Slower: by more than kChangePct.
 std::optional<std::string> golden_objection(const GoldenEntry& entry, const GoldenEntry* there);
 
 /// Takes the decisions of a session into a golden set. Entries that are refused stay as they are. All or nothing.
@@ -41,13 +41,13 @@ std::optional<std::string> golden_objection(const GoldenEntry& entry, const Gold
 GoldenUpdate update_golden(FleetStore& store, GoldenSets& golden, const GoldenUpdateOptions& options);
 
 /// The device of a golden set: `device`, or its only one. Throws invalid_input for a version that is not there, a
-/// device that it lacks, and for several devices of which none is named.
+/// device that it lacks, and for several devices without `device`.
 std::string golden_device(GoldenSets& golden, int64_t version, const std::string& device);
 
 /// How a golden set differs from an earlier one on a device.
 ResultChanges changes_of_golden(GoldenSets& golden, int64_t before, int64_t after, const std::string& device);
-/// How the results of a session differ from a golden set on the session's device. Configurations without jobs in the
-/// session are left out; one without a decision is missing, with the reason.
+/// How the results of a session differ from a golden set on the session's device. Skips configurations without jobs in
+/// the session; one without a decision is missing, with the reason.
 ResultChanges changes_of_session(FleetStore& store, GoldenSets& golden, int64_t before, int64_t session);
 
 }  // namespace attune

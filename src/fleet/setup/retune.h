@@ -11,8 +11,8 @@ namespace attune {
 
 /// Which configurations a new session tunes again.
 struct RetuneOptions {
-  bool only_stale = false;      ///< Those whose last decision on the session's device is void in the session.
-  bool only_recurrent = false;  ///< Those that are marked as recurrent.
+  bool only_stale = false;      ///< Their last decision on the session's device is void in the session.
+  bool only_recurrent = false;  ///< They are marked as recurrent.
 };
 
 struct RetunedConfiguration {
@@ -21,7 +21,7 @@ struct RetunedConfiguration {
 };
 
 struct Retune {
-  std::string tag;  ///< `retune-7`: the configurations have it; empty: there are none.
+  std::string tag;  ///< `retune-7`: the configurations have it; empty without any.
   std::vector<RetunedConfiguration> configurations;
   size_t num_jobs = 0;  ///< New ones.
 };

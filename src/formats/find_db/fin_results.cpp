@@ -44,13 +44,13 @@ json parse_fin(std::string_view content, const std::string& name) {
   }
 }
 
-/// A member's text; empty: there is none.
+/// A member's text; empty if it is missing.
 std::string text_member(const json& object, const char* name) {
   const auto found = object.find(name);
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-/// A member's number as the text of the file has it; empty: there is none.
+/// A member's number as text; empty if it is missing.
 std::string number_member(const json& object, const char* name) {
   const auto found = object.find(name);
   return found != object.end() && found->is_number() ? found->dump() : std::string();

@@ -254,7 +254,7 @@ PerfDb read_perf_db(const std::filesystem::path& path) {
 
 namespace {
 
-/// `report(record, defect)`: a line or a solver is left out.
+/// `report(record, defect, is_repeated)`: a line or a solver is skipped.
 template <typename Report>
 PerfDb parse_perf_db_records(std::string_view content, const std::string& name, Report report) {
   PerfDb db{.schema = PerfDb::own_schema(), .configs = {}, .rows = {}};

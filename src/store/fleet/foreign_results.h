@@ -24,7 +24,7 @@ class ForeignResults {
   virtual ~ForeignResults() = default;
   /// Replaces all results of a source. Requires: each configuration and solver once.
   virtual void replace(const std::string& source, const std::vector<ForeignResult>& all) = 0;
-  /// Those of a configuration, by source, time and solver.
+  /// A configuration's results by source, time and solver.
   virtual std::vector<ForeignResult> of(const std::string& configuration) = 0;
 };
 
