@@ -156,6 +156,16 @@ TEST_F(FleetStoreTest, SeveralProgramsMayMakeTheStoreAtOnce) {
   EXPECT_EQ(number("SELECT count(*) FROM schema_version"), kFleetSchemaVersion);
 }
 
+TEST_F(FleetStoreTest, AnOlderStoreIsBroughtToThePresentSchema) {
+  begin(*open(), 2);
+  for (const char* table : {"golden", "golden_kernel", "foreign_result"}) run(std::string("DROP TABLE ") + table);
+  run("DELETE FROM schema_version WHERE number = 2");
+  open();
+  EXPECT_EQ(number("SELECT count(*) FROM golden") + number("SELECT count(*) FROM foreign_result"), 0);
+  EXPECT_EQ(number("SELECT max(number) FROM schema_version"), kFleetSchemaVersion);
+  EXPECT_EQ(number("SELECT count(*) FROM configuration"), 2);
+}
+
 TEST_F(FleetStoreTest, RepeatedSetUpAddsNothing) {
   const auto store = open();
   const auto session = begin(*store, 3);
