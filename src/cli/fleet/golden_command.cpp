@@ -65,6 +65,8 @@ int run_golden_diff(const GoldenOptions& options) {
   const GoldenUpdateOptions& named = options.update;
   if ((named.base > 0) == (named.session > 0))
     fail(ErrorCode::invalid_input, "compare the set with an earlier one (--base) or with a session (--session)");
+  if (named.session > 0 && !options.device.empty())
+    fail(ErrorCode::invalid_input, "--device chooses a device of the sets, and a session has one: omit it");
   const auto store = existing_fleet_store();
   const auto golden = open_golden_sets("");
   const ResultChanges changes = named.session > 0

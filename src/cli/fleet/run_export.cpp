@@ -33,6 +33,8 @@ int run_export(const ExportFlags& flags) {
          "say what to export: -f the find-db, -p the perf-db, -k the kernel-db, -c the table");
   if ((options.session > 0) == (options.golden_version > 0))
     fail(ErrorCode::invalid_input, "say whose results to export: --session N, or --golden_v N");
+  if (options.session > 0 && !options.device.empty())
+    fail(ErrorCode::invalid_input, "--device chooses a device of a golden set, and a session has one: omit it");
   const auto store = open_fleet_store("", FleetStoreUse::existing);
   const SessionExport made =
       options.session > 0 ? export_session(*store, options) : export_golden(*store, *open_golden_sets(""), options);
