@@ -3,6 +3,8 @@
 import array
 import ctypes
 import os
+import subprocess
+import sys
 import unittest
 
 import story
@@ -136,6 +138,20 @@ class TheProcessor(story.Story):
 class Key(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t), ("op", ctypes.c_uint32), ("num_values", ctypes.c_uint32),
                 ("values", ctypes.c_int64 * 32)]
+
+
+@unittest.skipUnless("ATTUNE_LIBRARY" in os.environ, "ATTUNE_LIBRARY names no library")
+class ImmediateMode(story.Story):
+    def test_a_call_is_served_by_the_solver_that_a_find_db_names(self):
+        device, = [one for one in self.attune("list", "devices", "--json").json if one["id"] == "cpu:0"]
+        units = device["cu_num"]
+        name = f"{device['gfx']}_{units}" if units <= 64 else f"{device['gfx']}{units:x}"
+        file = self.put(f"{name}.HOST.fdb.txt", "1-4-4-3x3-1-4-4-1-1x1-1x1-1x1-0-NCHW-FP32-F=conv.im2col:1,0,A\n")
+        for named, is_served in ((str(file), True), ("", False)):
+            call = subprocess.run([sys.executable, "-B", __file__, "CInterface"], capture_output=True, text=True, timeout=120,
+                                  env={**os.environ, "ATTUNE_CONFIG_CONV": named, "ATTUNE_HOME": str(self.home)})
+            self.assertEqual(call.returncode, 0, call.stderr)
+            self.assertEqual("no row of a table serves" not in call.stderr, is_served, call.stderr)
 
 
 @unittest.skipUnless("ATTUNE_LIBRARY" in os.environ, "ATTUNE_LIBRARY names no library")

@@ -41,7 +41,6 @@ FleetConfiguration configuration(int number, const std::string& tag = "t") {
   return {.id = hash128(problem.key()).hex(),
           .op = "conv",
           .key = problem.key(),
-          .line = problem.key(),
           .source = "benchmark",
           .added_at = "",
           .tags = {tag}};
