@@ -186,9 +186,9 @@ TuneShapes read_driver(const TuneOptions& options, const DeviceInfo& device) {
 TuneShapes read_find_db(const TuneOptions& options, const DeviceInfo& device) {
   const FamilySpec& family = conv_family(options, "a find-db");
   refuse_settings(options, "a find-db", "its keys state the problems", [](std::string_view) { return false; });
-  FindDbShapes found = read_find_db_shapes(options.input);
+  MiopenShapes found = read_find_db_shapes(options.input);
   TuneShapes shapes{.family = &family, .source = options.input, .notices = std::move(found.notices)};
-  for (const FindDbShape& one : found.shapes)
+  for (const MiopenShape& one : found.shapes)
     add_shape(shapes, one.problem, options.input + ":" + std::to_string(one.line), device);
   return shapes;
 }

@@ -164,7 +164,8 @@ std::vector<std::string> architectures_of(const std::string& table) {
 int run_check(CheckOptions options) {
   if (miopen_file_or_named(options.table) != MiopenFile::none) {
     static_cast<void>(family_of_foreign_file("conv", options.op, "a file of MIOpen"));
-    return run_miopen_check(options.table, options.json);
+    check_is_one_device(options.run.devices);
+    return run_miopen_check(options.table, options.run.devices, options.json);
   }
   const InterruptHandler handler;
   check_is_one_device(options.run.devices);

@@ -18,6 +18,7 @@
 #include "cli/flags/value_checks.h"
 #include "formats/csv/ban_file.h"
 #include "formats/device_info/device_info.h"
+#include "pipeline/miopen/miopen_validation.h"
 #include "pipeline/table_files.h"
 #include "pipeline/table_validation.h"
 #include "report/json_output.h"
@@ -49,8 +50,14 @@ Validation validation_of(const ValidateOptions& options) {
     check_access(config_location());
     named.push_back(config_location().path);
   }
-  Validation result{.files = read_table_files(named, family_option(options.op))};
-  result.findings = result.files.findings;
+  MiopenValidation miopen = validate_miopen_files(named);
+  Validation result;
+  const FamilySpec* const family = family_option(options.op);
+  if (!miopen.others.empty()) result.files = read_table_files(miopen.others, family);
+  result.files.num_files += miopen.num_files;
+  result.num_rows = miopen.num_entries;
+  result.findings = std::move(miopen.findings);
+  result.findings.insert(result.findings.end(), result.files.findings.begin(), result.files.findings.end());
   std::vector<DeviceInfo> described;
   if (!options.info_file.empty()) described = read_device_info(options.info_file);
   const TableRules rules{known_limits(std::move(described)), &registry(), options.max_err_ratio,
@@ -123,8 +130,8 @@ int run_validate(const ValidateOptions& options) {
 void add_validate_flags(CLI::App& command, Action& chosen) {
   auto options = std::make_shared<ValidateOptions>();
   command.add_option("tables", options->named,
-                     "Tuned tables, and folders of them with their model_configs; default: the configuration folder "
-                     "(see `attune paths`)");
+                     "Tuned tables, files of MIOpen, and folders of them with their model_configs; default: the "
+                     "configuration folder (see `attune paths`)");
   command.add_option("--op", options->op, "Family of all tables, if their names and columns do not identify it");
   command
       .add_option("--errRatio,--max-err-ratio", options->max_err_ratio,
@@ -154,6 +161,8 @@ void add_validate_flags(CLI::App& command, Action& chosen) {
       "no\n"
       "                             device or no possible shape\n"
       "  slower than the padded row without it, its shape would be served faster by the row that it is padded to\n"
+      "Of a find-db, perf-db or kernel-db: unreadable, duplicate key, unusable time, unknown kernel (MIOpen and this\n"
+      "program lack the solver), unreachable (an orphan, or a key of another device than the file's name states).\n"
       "The exit status is 1 if there is a finding.");
   command.callback([options, &chosen] { chosen = [options] { return run_validate(*options); }; });
 }

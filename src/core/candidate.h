@@ -25,6 +25,10 @@ struct Candidate {
   auto operator<=>(const Candidate&) const = default;
 };
 
+/// The version of a candidate that a find-db names: the one that is here. An empty config is then the default one.
+inline constexpr const char* kAnyVersion = "any";
+inline bool names_any_version(const Candidate& candidate) noexcept { return candidate.version == kAnyVersion; }
+
 /// The first part of a solver's id, which tables carry as the library: `cublaslt` of `cublaslt.gemm`.
 inline std::string_view first_part(std::string_view solver) noexcept { return solver.substr(0, solver.find('.')); }
 

@@ -43,7 +43,9 @@ std::optional<std::string> why_unusable(const Candidate& candidate, const Proble
                                         const DeviceInfo& device) {
   if (contender == nullptr) return "no solver of that name is available on this machine: " + candidate.solver;
   if (!contender->support.yes) return candidate.solver + " " + contender->support.reason;
-  if (contender->version != candidate.version)
+  const bool is_any = names_any_version(candidate);
+  if (is_any && candidate.config.values().empty()) return std::nullopt;  // The default config.
+  if (!is_any && contender->version != candidate.version)
     return fmt::format("made with {} {}, this machine has {}", candidate.solver, candidate.version, contender->version);
   const SearchSpace& space = contender->space;  // Not copied: a library's list may have 50,000 configs.
   auto why = contender->parts.empty()

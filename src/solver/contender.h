@@ -30,9 +30,9 @@ struct Contender {
 };
 
 /// Why a candidate cannot run for the problem of the contenders; nothing if it can. Checks, in this order: the solver
-/// is among the contenders, it supports the problem, its version is the candidate's, the config is one of its space or
-/// of its invariant space. The candidates of its parts are checked where they are prepared, the layout of the weights
-/// by why_unreadable(). Cost of why_outside().
+/// is among the contenders, it supports the problem, its version is the candidate's (unless that is kAnyVersion), the
+/// config is one of its space or of its invariant space. The candidates of its parts are checked where they are
+/// prepared, the layout of the weights by why_unreadable(). Cost of why_outside().
 std::optional<std::string> why_unusable(const Candidate& candidate, const Problem& problem,
                                         std::span<const Contender> contenders, const DeviceInfo& device);
 /// The same for the contender of the candidate's solver; null: there is none.

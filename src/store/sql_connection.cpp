@@ -104,8 +104,8 @@ void SqlConnection::fail_with(const soci::soci_error& error) {
   const bool is_full = system_error == ENOSPC || system_error == EDQUOT;
   switch (is_full ? SQLITE_FULL : code_of(error)) {
     case SQLITE_FULL:
-      fail(ErrorCode::database, "no space left for {}, free some or name another with {}: '{}'", words_.noun,
-           words_.setting, file_.string());
+      fail(ErrorCode::io, "no space left for {}, free some or name another with {}: '{}'", words_.noun, words_.setting,
+           file_.string());
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
       fail_damaged();

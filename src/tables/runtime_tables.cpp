@@ -3,15 +3,17 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "dispatch/table/find_db_table.h"
+#include "formats/find_db/find_db.h"
 #include "ops/family.h"
 
 namespace attune {
 
 RuntimeTables read_runtime_tables(const FamilySpec& family, const DeviceInfo* device) {
-  return read_runtime_tables(family, table_sources(family, device));
+  return read_runtime_tables(family, table_sources(family, device), device);
 }
 
-RuntimeTables read_runtime_tables(const FamilySpec& family, TableSources sources) {
+RuntimeTables read_runtime_tables(const FamilySpec& family, TableSources sources, const DeviceInfo* device) {
   RuntimeTables tables{&family, std::move(sources), {}, {}, {}};
   std::vector<CsvDocument> documents;
   for (const TableSource& source : tables.sources.files) {
@@ -22,7 +24,8 @@ RuntimeTables read_runtime_tables(const FamilySpec& family, TableSources sources
       continue;
     }
     try {
-      std::vector<CsvDocument> one = {CsvDocument::read(source.file)};
+      const bool is_find = source.origin == Origin::variable && is_find_db(source.file);
+      std::vector<CsvDocument> one = {is_find ? find_db_document(source.file, device) : CsvDocument::read(source.file)};
       Table::of(one, &family, WrongRows::skipped);
       documents.push_back(std::move(one.front()));
     } catch (const Error& error) {

@@ -20,8 +20,8 @@ struct RuntimeTables {
 };
 /// Reads the tables that the environment names (table_sources()).
 RuntimeTables read_runtime_tables(const FamilySpec& family, const DeviceInfo* device = nullptr);
-/// Like the above, for given sources.
-RuntimeTables read_runtime_tables(const FamilySpec& family, TableSources sources);
+/// Like the above, for given sources. `device`: for a find-db, see find_db_table().
+RuntimeTables read_runtime_tables(const FamilySpec& family, TableSources sources, const DeviceInfo* device = nullptr);
 /// Returns a sentence such as `2 rows skipped, the first: t.csv:3: …`.
 std::string skipped_rows(const Table::SkippedRows& rows);
 /// Returns sentences about wrong variables, missing files, and skipped files and rows.

@@ -3,6 +3,8 @@
 import array
 import ctypes
 import os
+import subprocess
+import sys
 import unittest
 
 import story
@@ -94,6 +96,34 @@ class TheProcessor(story.Story):
         timed = self.attune("bench", "-i", "conv_tuned.csv", "--iters", "3", "--quiet-wait", "0", "--json").json
         self.assertEqual(len(timed["shapes"]), 2)
 
+    def find_db_name(self):
+        device, = [one for one in self.attune("list", "devices", "--json").json if one["id"] == "cpu:0"]
+        units = device["cu_num"]
+        return f"{device['gfx']}_{units}" if units <= 64 else f"{device['gfx']}{units:x}"
+
+    def test_a_find_db_named_as_a_table_chooses_the_solver(self):
+        key = "8-9-8-3x3-8-9-8-2-1x1-1x1-1x1-0-NCHW-FP32-F"
+        name = self.find_db_name()
+        file = self.put(f"{name}.HOST.fdb.txt",
+                        f"\n{key}=ConvAsm1x1U:0.1,0,A;onednn.conv:0.3,0,A;conv.im2col:0.2,0,A\n")
+        named = {"ATTUNE_CONFIG_CONV": str(file)}
+        found = self.attune("explain", FORWARD, "--json", env=named).json
+        self.assertEqual((found["match"], found["candidate"].split("@")[0]), ("exact", "conv.im2col"), str(found))
+        self.assertIn(f"{name}.HOST.fdb.txt:2", str(found))
+        other = self.attune("explain", FORWARD.replace("n=2", "n=3"), "--json", env=named).json
+        self.assertEqual(other["match"], "fallback")
+        file.write_text(f"{key}=ConvAsm1x1U:0.1,0,A\n")
+        lacking = self.attune("explain", FORWARD, env=named)
+        self.assertIn("ATTUNE_CONFIG_CONV names a find-db whose solvers this program lacks, such as ConvAsm1x1U",
+                      lacking.stdout + lacking.stderr)
+        self.assertEqual(self.attune("explain", FORWARD, "--json", env=named).json["match"], "fallback")
+        strange = self.put("mine.fdb.txt", f"{key}=conv.im2col:0.1,0,A\n")
+        said = self.attune("explain", FORWARD, env={"ATTUNE_CONFIG_CONV": str(strange)})
+        self.assertIn("must begin with its device", said.stdout + said.stderr)
+        gemm = self.attune("explain", "gemm_a16w16 m=1 n=8 k=8 dtype=bf16",
+                           env={"ATTUNE_CONFIG_GEMM_BF16": str(strange)})
+        self.assertIn("a find-db, which holds convolutions", gemm.stdout + gemm.stderr)
+
     def test_every_solver_has_a_default_that_computes_it(self):
         solvers = [e["id"] for e in self.attune("list", "solvers", "--json").json
                    if e["available"] and not e["id"].startswith("fake.")]
@@ -108,6 +138,20 @@ class TheProcessor(story.Story):
 class Key(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t), ("op", ctypes.c_uint32), ("num_values", ctypes.c_uint32),
                 ("values", ctypes.c_int64 * 32)]
+
+
+@unittest.skipUnless("ATTUNE_LIBRARY" in os.environ, "ATTUNE_LIBRARY names no library")
+class ImmediateMode(story.Story):
+    def test_a_call_is_served_by_the_solver_that_a_find_db_names(self):
+        device, = [one for one in self.attune("list", "devices", "--json").json if one["id"] == "cpu:0"]
+        units = device["cu_num"]
+        name = f"{device['gfx']}_{units}" if units <= 64 else f"{device['gfx']}{units:x}"
+        file = self.put(f"{name}.HOST.fdb.txt", "1-4-4-3x3-1-4-4-1-1x1-1x1-1x1-0-NCHW-FP32-F=conv.im2col:1,0,A\n")
+        for named, is_served in ((str(file), True), ("", False)):
+            call = subprocess.run([sys.executable, "-B", __file__, "CInterface"], capture_output=True, text=True, timeout=120,
+                                  env={**os.environ, "ATTUNE_CONFIG_CONV": named, "ATTUNE_HOME": str(self.home)})
+            self.assertEqual(call.returncode, 0, call.stderr)
+            self.assertEqual("no row of a table serves" not in call.stderr, is_served, call.stderr)
 
 
 @unittest.skipUnless("ATTUNE_LIBRARY" in os.environ, "ATTUNE_LIBRARY names no library")

@@ -84,6 +84,69 @@ class FakeSession(Session):
         tried = {story.candidate_name(one["candidate"]) for kind, one in self.journal() if kind == "record"}
         self.assertEqual(len([name for name in tried if "fake.conv" in name]), 1)
 
+    def test_without_steps_all_loaded_ones_are_run(self):
+        self.begin("find_compile,find_eval")
+        done = self.attune("fleet", "run", "--session", "1", *self.device, *QUIET, "--json").json
+        self.assertEqual((done["ending"], done["left"]), ("done", []))
+        self.assertEqual(set(self.states().values()), {"done"})
+
+    def test_an_export_is_compared_with_the_file_that_it_replaces(self):
+        self.begin("find_compile,find_eval")
+        self.run_steps("find_compile,find_eval")
+        first = self.export("-f", "-p", "-k", "-c")
+        self.assertFalse([one for one in first["files"] if "against_previous" in one])
+        again = self.export("-f", "-p", "-k", "-c")
+        for one in again["files"]:
+            counts = one["against_previous"]["counts"]
+            self.assertEqual(sum(counts.values()), counts["same"], str(one))
+        path = self.work / again["files"][0]["file"].rsplit("/", 1)[-1]
+        lines = path.read_text().splitlines()
+        slow, rest = lines[0].split("=")[0], lines[1]
+        path.write_text(f"{slow}=fake.conv:1e-9,0,A\n{rest.split('=')[0]}=fake.conv:99999,0,A\n"
+                        "8-9-8-3x3-8-9-8-99-1x1-1x1-1x1-0-NCHW-FP32-F=other.conv:1,0,A\n")
+        result = self.attune("export", "--session", "1", "-f")
+        for says in (f"slower   {slow}: fake.conv 1e-09 ms → fake.conv", f"faster   {rest.split('=')[0]}: ",
+                     "missing  8-9-8-3x3-8-9-8-99-1x1-1x1-1x1-0-NCHW-FP32-F: no configuration of this export has the key",
+                     "against the file before: 1 slower, 1 missing, 1 faster, 1 added, 0 the same"):
+            self.assertIn(says, result.stdout)
+
+    def test_golden_sets_keep_the_best_known_results(self):
+        self.begin("find_compile,find_eval")
+        self.run_steps("find_compile,find_eval")
+        self.assertIn("no golden set", self.attune("golden", "list").stdout)
+        self.refused("golden", "diff", "--golden_v", "1", "--session", "1", says="there is no golden set 1")
+        made = self.attune("golden", "update", "--golden_v", "1", "--session", "1", "--force", "--json").json
+        self.assertEqual((made["added"], made["refused"], made["lacking"]), (3, [], []))
+        self.assertEqual(self.attune("tuna", "update_golden", "--golden_v", "2", "--base_golden_v", "1", "--session_id", "1",
+                                     "--overwrite", "--json").json["same"], 3)
+        one, two = self.attune("golden", "list", "--json").json
+        self.assertEqual((one["version"], one["entries"], two["version"]), (1, 3, 2))
+        self.assertIn("3 the same", self.attune("golden", "diff", "--golden_v", "2", "--base", "1").stdout)
+        self.assertIn("3 the same", self.attune("golden", "diff", "--golden_v", "2", "--session", "1").stdout)
+        session = self.export("-f", "-p", "-k", "-o", "a")
+        golden = self.attune("export", "--golden_v", "1", "-f", "-p", "-k", "-o", "b", "--json").json
+        self.assertEqual([one["content"] for one in golden["files"]], [one["content"] for one in session["files"]])
+        for path in (self.work / "a").glob("*.txt"):
+            self.assertEqual((self.work / "b" / path.name).read_bytes(), path.read_bytes())
+        for arguments, says in ((("export", "-f"), "say whose results"), (("export", "--golden_v", "7", "-f"), "no golden set 7"),
+                                (("export", "--golden_v", "1", "--session", "1", "-f"), "say whose results"),
+                                (("golden", "diff", "--golden_v", "1"), "--base"),
+                                (("golden", "update", "--golden_v", "1", "--base", "1", "--session", "1"), "another version")):
+            self.refused(*arguments, says=says)
+
+    def test_stale_configurations_are_tuned_again(self):
+        self.begin("find_compile,find_eval")
+        self.run_steps("find_compile,find_eval")
+        init = ("session", "init", "--retune-stale", *self.device, "-l")
+        self.assertEqual(self.attune(*init, "test").stdout, "session 1\nno configuration is stale\n")
+        with sqlite3.connect(self.home / "fleet.db") as store:
+            store.execute("UPDATE decision SET payload = replace(payload, '\"fake.conv\":\"1', '\"fake.conv\":\"0.1')")
+        result = self.attune(*init, "again").stdout
+        self.assertIn("session 2\nstale conv direction", result)
+        self.assertIn("3 configurations tagged retune-2, ", result)
+        self.attune("fleet", "run", "--session", "2", *self.device, *QUIET)
+        self.assertEqual(self.attune("export", "--session", "2", "-t", "retune-2", "-f", "--json").json["lacking"], [])
+
     def test_a_solver_that_does_not_apply_ends_unsupported(self):
         self.begin("perf_compile,perf_eval", applicable=False)
         done = self.run_steps("perf_compile,perf_eval", "--json").json

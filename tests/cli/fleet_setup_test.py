@@ -87,6 +87,27 @@ class Sequence(FleetStory):
                           solvers[0]["id"], "-l", "x", "--json").json["new"]
         self.assertEqual(new, 2 + 2)
 
+    def test_a_session_pins_the_libraries_of_all_its_solvers(self):
+        self.set_up_session()
+        session = self.attune("session", "show", "1", "--json").json
+        ops = {one["op"] for one in session["solvers"]}
+        self.assertIn("gemm_a16w16", ops)
+        for one in session["solvers"]:
+            if one["id"] in session["versions"]:
+                self.assertEqual(session["versions"][one["id"]], one["version"])
+        for one in ("openblas.gemm", "onednn.conv"):
+            if one in {each["id"] for each in session["solvers"]}:
+                self.assertIn(one, session["versions"])
+
+    def test_steps_are_words_of_a_list(self):
+        self.set_up_session()
+        load = ("jobs", "load", "--session", "1", "-t", "t", "-l", "x", "--steps")
+        for steps in (",", "perf_compile,", "nonsense"):
+            self.refused(*load, steps, says="--steps expects some of perf_compile")
+            self.refused("fleet", "run", "--session", "1", "--steps", steps, says="--steps expects some of perf_compile")
+        self.refused("fleet", "run", "--session", "1", says="attune jobs load --session 1 -t TAG --steps")
+        self.attune(*load, "find_compile")
+
     def test_sessions_end(self):
         self.set_up_session()
         self.attune("jobs", "load", "--session", "1", "-t", "t", "--steps", "find_compile,find_eval", "-l", "x")
@@ -116,6 +137,26 @@ class Configurations(FleetStory):
         self.attune("configs", "untag", "-t", "u")
         self.refused("configs", "list", "-t", "u", says="attune configs import -t u -f FILE")
         self.refused("configs", "show", "zz", says="attune configs list")
+
+    def test_foreign_results_are_shown_and_used_for_nothing(self):
+        self.put("a.fdb.txt", "8-9-8-3x3-8-9-8-2-1x1-1x1-1x1-0-NCHW-FP32-F=Slow:2.50,0,A;Fast:0.5000,72,A\n")
+        self.put("a.db.txt", "2x8x9x8x1x3x3x1x8x2x1x1x0x1x1x0x1x1x0x0x1xNCHWxFP32xF=Fast:1,16\n")
+        said = self.attune("configs", "import", "-t", "t", "-f", "a.fdb.txt", "--results").stdout
+        self.assertIn("2 results of a.fdb.txt kept as foreign", said)
+        self.attune("configs", "import", "-t", "t", "-f", "a.db.txt", "--results")
+        one, = self.attune("configs", "list", "--json").json
+        shown, = self.attune("configs", "show", one["id"], "--json").json
+        self.assertEqual([(each["source"], each["solver"], each["ms"], each["params"]) for each in shown["foreign"]],
+                         [("a.db.txt", "Fast", "", "1,16"), ("a.fdb.txt", "Fast", "0.5000", ""), ("a.fdb.txt", "Slow", "2.50", "")])
+        self.assertIn("foreign    a.fdb.txt Fast 0.5000 ms", self.attune("configs", "show", one["id"]).stdout)
+        self.assertEqual(self.query("SELECT count(*) FROM decision"), [(0,)])
+        self.put("lines.txt", LINES)
+        self.refused("configs", "import", "-t", "t", "-f", "lines.txt", "--results", says="--results")
+
+    def test_an_unknown_tag_is_not_taken_away(self):
+        self.put("lines.txt", LINES)
+        self.attune("configs", "import", "-t", "t", "-f", "lines.txt")
+        self.refused("configs", "untag", "-t", "u", says="no configuration has the tag 'u'")
 
     def test_bad_input_is_one_sentence_and_nothing_is_stored(self):
         self.put("lines.txt", LINES)
@@ -217,8 +258,8 @@ class OlderSpelling(FleetStory):
                                 (("go_fish", "--bogus"), "has no flag '--bogus'"),
                                 (("load_job", "--algo", "x"), "name them with -s"),
                                 (("load_job", "--session_id"), "needs a value"),
-                                (("export_db", "--golden_v", "1", "-k"), "no golden sets"),
-                                (("update_golden",), "no golden sets"),
+                                (("export_db", "--golden_v", "1", "-k"), "no fleet's store yet"),
+                                (("update_golden", "--create_perf_table"), "attune golden diff"),
                                 (("bogus",), "it has import_configs"),
                                 ((), "name a command of tuna")):
             self.refused("tuna", *arguments, says=says)

@@ -49,7 +49,7 @@ COMMANDS = {
     "status": ["status"],
     "configs": None, "configs import": ["configs", "import", "-t", "t", "-f", "lines.txt"], "configs list": ["configs", "list"],
     "configs show": ["configs", "show", CONVOLUTION], "configs export": ["configs", "export", "-t", "t"],
-    "configs tag": ["configs", "tag", "-t", "u", CONVOLUTION], "configs untag": ["configs", "untag", "-t", "v"],
+    "configs tag": ["configs", "tag", "-t", "u", CONVOLUTION], "configs untag": ["configs", "untag", "-t", "u"],
     "solvers": None, "solvers update": ["solvers", "update", *HOST], "solvers list": ["solvers", "list"],
     "session": None, "session init": ["session", "init", "-l", "one", *HOST], "session list": ["session", "list"],
     "session show": ["session", "show", "1"], "session close": ["session", "close", "2"],
@@ -60,6 +60,8 @@ COMMANDS = {
     "fleet": None,
     "fleet run": ["fleet", "run", "--session", "1", "--steps", "find_compile,find_eval", "--quiet-wait", "0"],
     "export": ["export", "--session", "1", "-f"],
+    "golden": None, "golden update": ["golden", "update", "--golden_v", "1", "--session", "1", "--force"], "golden list": ["golden", "list"],
+    "golden diff": ["golden", "diff", "--golden_v", "1", "--session", "1"],
     "tuna": ["tuna", "go_fish", "--list_solvers"],
     "serve": ["serve", "--listen", "127.0.0.1:0"],  # Whatever it takes, it goes on: each option more must be refused.
     "online": ["online", "--device", "fake:0"],

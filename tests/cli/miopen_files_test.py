@@ -92,17 +92,43 @@ class MiopenFiles(story.Story):
         self.refused("diff", "a.fdb.txt", "t.csv", says="t.csv")
 
     def test_check_lists_all_defects(self):
-        self.put("a.fdb.txt", V2 + f"{UNTUNABLE}=S:0.0,0,A\n{FORWARD}=S:1,0,A\n1-2=S:1,0,A\n")
+        good = V2.replace("Slow", "ConvAsm1x1U").replace("Fast", "GemmFwdRest").replace("Only", "fft")
+        self.put("a.fdb.txt", good + f"{UNTUNABLE}=fft:0.0,0,A\n{FORWARD}=fft:1,0,A;Other:1,0,A\n1-2=fft:1,0,A\n")
         result = self.attune("check", "a.fdb.txt", status=1)
-        for text in ("a.fdb.txt:3: defect: the time of S", "a.fdb.txt:4: repeated key: the key of line 1 again",
-                     "a.fdb.txt:5: defect: a 2-D key", "a.fdb.txt:3: untunable: it states the output", "3 defects, 1 note"):
+        for text in ("a.fdb.txt:3: unusable time: the time of fft", "a.fdb.txt:4: repeated key: the key of line 1 again",
+                     "a.fdb.txt:4: unknown solver: MIOpen has no solver Other", "a.fdb.txt:5: defect: a 2-D key",
+                     "a.fdb.txt:3: untunable: it states the output", "4 defects, 1 note"):
             self.assertIn(text, result.stdout)
         answer = self.attune("check", "a.fdb.txt", "--json", status=1).json
-        self.assertEqual([one["line"] for one in answer["findings"]], [3, 5, 4, 3])
+        self.assertEqual([one["line"] for one in answer["findings"]], [5, 3, 4, 4, 3])
         self.put("worse.fdb.txt", "no equals sign\n")
         self.refused("check", "worse.fdb.txt", says="worse.fdb.txt:1: the line has no '='")
-        self.put("good.fdb.txt", V2)
+        self.put("good.fdb.txt", good)
         self.assertIn("0 defects", self.attune("check", "good.fdb.txt", "--no-run").stdout)
+
+    def test_ci_validates_files_of_miopen(self):
+        good = V2.replace("Slow", "ConvAsm1x1U").replace("Fast", "GemmFwdRest").replace("Only", "fft")
+        self.put("files/gfx90a68.HIP.fdb.txt", good)
+        self.assertIn("3 rows in 1 table, 0 findings", self.attune("ci", "validate", "files").stdout)
+        self.put("files/gfx90a68.db.txt", PERF)
+        self.put("files/gfx90a68.HIP.fdb.txt", good + f"{UNTUNABLE}=fft:-1,0,A\n{FORWARD}=fft:1,0,A\n")
+        findings = self.attune("ci", "validate", "files", "--json", status=1).json
+        self.assertEqual([(one["kind"], one["row"].split("/")[1]) for one in findings["findings"]],
+                         [("unusable_time", "gfx90a68.HIP.fdb.txt:3"), ("duplicate_key", "gfx90a68.HIP.fdb.txt:4"),
+                          ("unknown_kernel", "gfx90a68.db.txt:1"), ("unknown_kernel", "gfx90a68.db.txt:2")])
+        self.put("letter.fdb.txt", "Dear reader\n")
+        self.refused("ci", "validate", "letter.fdb.txt", says="letter.fdb.txt:1: the line has no '='")
+
+    def test_check_compares_parameters_with_the_candidates_of_this_device(self):
+        device, = [one for one in self.attune("list", "devices", "--json").json if one["id"] == "cpu:0"]
+        name = f"{device['gfx']}_{device['cu_num']}" if device["cu_num"] <= 64 else f"{device['gfx']}{device['cu_num']:x}"
+        key = "2x8x9x8x1x3x3x1x8x2x1x1x0x1x1x0x1x1x0x0x1xNCHWxFP32xF"
+        self.put(f"{name}.db.txt", f"{key}=onednn.conv:nonsense=1;ConvAsm1x1U:1\n")
+        result = self.attune("check", f"{name}.db.txt", "--devices", "cpu:0", status=1)
+        self.assertIn(f"{name}.db.txt:1: no candidate: ", result.stdout)
+        self.put("other.db.txt", f"{key}=onednn.conv:nonsense=1\n")
+        result = self.attune("check", "other.db.txt", "--devices", "cpu:0")
+        self.assertIn("the file's name states the device other and this one is", result.stderr)
 
     def test_perf_dbs(self):
         self.put("a.db.txt", PERF)

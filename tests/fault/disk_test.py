@@ -69,6 +69,19 @@ class DiskFull(Disk):
         self.fails("tune", "-i", "shapes.csv", "-o", "t.csv", *FAKE, says=str(home), env={"ATTUNE_HOME": str(home)})
         self.assertFalse((self.work / "t.csv").exists())
 
+    def test_the_fleets_disk_is_full_at_its_opening_and_later(self):
+        self.put("lines.txt", "MIOpenDriver conv -n 1 -c 4 -H 7 -W 7 -k 6 -y 1 -x 1 -F 1\n")
+        configs = ("configs", "import", "-f", "lines.txt", "-t")
+        home = self.small_disk("small", 1024)
+        self.fill(home, leave_bytes=8192)
+        self.fails(*configs, "a", says="no space left for the fleet's store", env={"ATTUNE_HOME": str(home)})
+        (home / "filler").unlink()
+        self.attune(*configs, "a", env={"ATTUNE_HOME": str(home)})
+        self.put("many.txt", "".join(f"MIOpenDriver conv -n {n} -c 4 -H 7 -W 7 -k 6 -y 1 -x 1 -F 1\n" for n in range(1, 4000)))
+        self.fails("configs", "import", "-f", "many.txt", "-t", "b", says="no space left for the fleet's store",
+                   env={"ATTUNE_HOME": str(home)})
+        self.assertEqual(len(self.attune("configs", "list", "--json", env={"ATTUNE_HOME": str(home)}).json), 1)
+
     def test_after_space_was_made_the_run_goes_on(self):
         home = self.small_disk("small", 16384)
         self.fill(home, leave_bytes=1 << 20)

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -47,6 +48,35 @@ ordered_json json_of_configuration(const FleetConfiguration& one) {
   return value;
 }
 
+ordered_json json_of_foreign(const std::vector<ForeignResult>& results) {
+  ordered_json list = ordered_json::array();
+  for (const ForeignResult& one : results)
+    list.push_back({{"source", one.source},
+                    {"solver", one.solver},
+                    {"algorithm", one.algorithm},
+                    {"ms", one.time_ms},
+                    {"workspace", one.workspace_bytes},
+                    {"params", one.params}});
+  return list;
+}
+
+void print_foreign(const ForeignResult& one) {
+  const std::string time = one.time_ms.empty() ? "" : fmt::format(" {} ms", one.time_ms);
+  const std::string params = one.params.empty() ? "" : " " + shown(one.params, 200);
+  print_line(stdout, fmt::format("{:<10} {} {}{}{}", "foreign", shown(one.source), shown(one.solver), time, params));
+}
+
+/// With -T some configurations of the file are not in the store, and so their results are not kept.
+std::vector<ForeignResult> known_results(FleetStore& store, const ImportedConfigurations& imported) {
+  std::set<std::string> known;
+  store.visit_configurations("", [&](const FleetConfiguration& one) { known.insert(one.id); });
+  std::vector<ForeignResult> results;
+  for (const ForeignResult& one : imported.foreign) {
+    if (known.contains(one.configuration)) results.push_back(one);
+  }
+  return results;
+}
+
 int import_configs(const ConfigsOptions& options) {
   ImportOptions import = options.import;
   if (!options.batches.empty()) import.driver.batches = parse_batches(options.batches);
@@ -56,6 +86,7 @@ int import_configs(const ConfigsOptions& options) {
   const ImportedConfigurations imported = read_configurations(import);
   const auto store = open_fleet_store("", import.only_tag ? FleetStoreUse::existing : FleetStoreUse::create);
   const ImportCounts counts = store_configurations(*store, import, imported);
+  if (import.with_results) open_foreign_results("")->replace(imported.source, known_results(*store, imported));
   if (options.json) {
     print_json({{"source", imported.name},
                 {"lines", imported.num_lines},
@@ -67,6 +98,7 @@ int import_configs(const ConfigsOptions& options) {
                 {"new", counts.num_new},
                 {"tagged", counts.num_tagged},
                 {"unknown", counts.num_unknown},
+                {"foreign_results", imported.foreign.size()},
                 {"notices", imported.notices}});
     return 0;
   }
@@ -78,6 +110,9 @@ int import_configs(const ConfigsOptions& options) {
   print_line(stdout, fmt::format("{}: {}, {}, {} new, {} tagged {}", imported.name, counted(imported.num_lines, "line"),
                                  counted(imported.configurations.size(), "configuration"), counts.num_new,
                                  counts.num_tagged, import.tag));
+  if (import.with_results)
+    print_line(stdout,
+               fmt::format("{} of {} kept as foreign", counted(imported.foreign.size(), "result"), imported.source));
   return 0;
 }
 
@@ -131,10 +166,12 @@ int list_configs(const ConfigsOptions& options) {
 
 int show_configs(const ConfigsOptions& options) {
   const auto store = existing_fleet_store();
+  const auto foreign = open_foreign_results("");
   ordered_json list = ordered_json::array();
   for (const FleetConfiguration& one : named_configurations(*store, options.ids)) {
     if (options.json) {
       list.push_back(json_of_configuration(one));
+      list.back()["foreign"] = json_of_foreign(foreign->of(one.id));
       continue;
     }
     for (const auto& [label, text] :
@@ -142,6 +179,7 @@ int show_configs(const ConfigsOptions& options) {
           std::pair("source", one.source), std::pair("added", one.added_at), std::pair("tags", join(one.tags, ", ")),
           std::pair("recurrent", std::string(one.is_recurrent ? "yes" : "no"))})
       print_line(stdout, fmt::format("{:<10} {}", label, text));
+    for (const ForeignResult& result : foreign->of(one.id)) print_foreign(result);
   }
   if (options.json) print_json(list);
   return 0;
@@ -207,6 +245,7 @@ int untag_configs(const ConfigsOptions& options) {
   const auto store = existing_fleet_store();
   std::vector<std::string> ids;
   for (const FleetConfiguration& one : named_configurations(*store, options.ids)) ids.push_back(one.id);
+  configurations_of(*store, options.tag);  // Refuses a tag that is not there.
   const size_t num_removed = store->untag(options.tag, ids);
   print_line(stdout, fmt::format("{} no longer tagged {}", counted(num_removed, "configuration"), options.tag));
   return 0;
@@ -216,7 +255,9 @@ void add_import_command(CLI::App& configs, Action& chosen) {
   auto options = std::make_shared<ConfigsOptions>();
   ImportOptions& import = options->import;
   auto* command = configs.add_subcommand(
-      "import", "Add the problems of a file: command lines of MIOpenDriver, a find-db, or a CSV list of shapes");
+      "import",
+      "Add the problems of a file: command lines of MIOpenDriver, a find-db or perf-db, results of fin, sizes as YAML, "
+      "or a CSV list of shapes");
   command->add_option("-t,--tag", import.tag, "Name of the set")->required()->check(label_error);
   command->add_option("-f,--file", import.file, "The file");
   command->add_option("-d,--driver", import.line, "Instead of a file: one command line of MIOpenDriver");
@@ -236,6 +277,9 @@ void add_import_command(CLI::App& configs, Action& chosen) {
                    "Where they come from: customer, benchmark, issue#N; default: the file's name")
       ->check(label_error);
   command->add_flag("--recurrent", import.is_recurrent, "Mark them for repeated tuning; `configs list` shows the mark");
+  command->add_flag("--results", import.with_results,
+                    "Keep the times and parameters of the file as foreign results: `configs show` lists them, and "
+                    "nothing else uses them");
   add_json_flag(*command, options->json);
   command->callback([options, &chosen] { chosen = [options] { return import_configs(*options); }; });
 }

@@ -13,9 +13,10 @@ namespace {
 void add_export_flags(CLI::App& command, Action& chosen) {
   auto flags = std::make_shared<ExportFlags>();
   SessionExportOptions& options = flags->options;
-  command.add_option("--session", options.session, "Session whose results to write")
-      ->required()
+  command.add_option("--session", options.session, "Session whose results to write")->check(positive_number_error);
+  command.add_option("--golden_v,--golden-v", options.golden_version, "Instead: golden set whose results to write")
       ->check(positive_number_error);
+  command.add_option("--device", options.device, "Device of the golden set, if it has several");
   command.add_flag("-f,--find-db", options.find_db, "Write the find-db: the best four solvers of each configuration");
   command.add_flag("-p,--perf-db", options.perf_db, "Write the perf-db, as SQLite (.db) and as text (.db.txt)");
   command.add_flag("-k,--kernel-db", options.kernel_db, "Write the kernel-db: the compiled kernels");
@@ -26,6 +27,7 @@ void add_export_flags(CLI::App& command, Action& chosen) {
                    "Name Attune's own solvers in the files of an AMD device, whose keys MIOpen then drops");
   add_json_flag(command, flags->json);
   command.footer(
+      "A file that is there is replaced; the changes are listed: slower, missing, changed, faster, added.\n"
       "Exit status 1 if the files lack a configuration; each is listed with its reason.\n"
       "Examples:\n"
       "  attune export --session 1 -f -p -k -o files\n"

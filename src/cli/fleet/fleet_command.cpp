@@ -2,13 +2,12 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "base/error.h"
-#include "base/text.h"
 #include "cli/command.h"
 #include "cli/flags/arguments.h"
 #include "cli/flags/device_flags.h"
 #include "cli/flags/run_flags.h"
 #include "cli/flags/value_checks.h"
+#include "cli/fleet/store_commands.h"
 #include "fleet/agent/fleet_run.h"
 
 namespace attune {
@@ -21,13 +20,7 @@ struct FleetRunFlags {
 
 int run_agent(const FleetRunFlags& flags) {
   FleetRunOptions options = flags.run;
-  for (const std::string& text : flags.steps) {
-    const auto step = parse_fleet_step(text);
-    if (!step)
-      fail(ErrorCode::invalid_input,
-           "--steps expects some of perf_compile, perf_eval, find_compile and find_eval, got '{}'", shown(text));
-    options.steps.push_back(*step);
-  }
+  options.steps = steps_option(flags.steps, "--steps");
   return run_fleet(options);
 }
 
@@ -39,9 +32,8 @@ void add_run_command(CLI::App& fleet, Action& chosen) {
       ->required()
       ->check(positive_number_error);
   run->add_option("--steps", flags->steps,
-                  "Steps, such as perf_compile,perf_eval; compile steps use no device and run first")
-      ->required()
-      ->delimiter(',');
+                  "Steps, such as perf_compile,perf_eval; compile steps use no device and run first; default: all that "
+                  "the session has jobs of");
   add_device_flags(*run, tune.devices, "Devices, such as cuda:0,cuda:1; default: the session's, of GPUs all");
   run->add_option("--budget", tune.budget,
                   "Time limit of the run, such as 10m or 2h, shared out among the searches; the next run goes on");
@@ -64,7 +56,7 @@ void add_run_command(CLI::App& fleet, Action& chosen) {
   run->footer(
       "Exit status: 0 no job of the steps is left; 1 some are; 4 this environment is not the session's.\n"
       "Examples:\n"
-      "  attune fleet run --session 1 --steps perf_compile,perf_eval\n"
+      "  attune fleet run --session 1\n"
       "  attune fleet run --session 1 --steps find_compile,find_eval --devices cpu:0 --budget 30m");
   run->callback([flags, &chosen] { chosen = [flags] { return run_agent(*flags); }; });
 }

@@ -39,7 +39,7 @@ void check_class(const std::string& text) {
 
 int load_jobs(const JobsOptions& options) {
   JobLoad load = options.load;
-  for (const std::string& step : options.steps) load.steps.push_back(step_option(step, "--steps"));
+  load.steps = steps_option(options.steps, "--steps");
   if (load.tag.empty() && !options.all_configs)
     fail(ErrorCode::invalid_input, "name the configurations with -t TAG, or give --all-configs");
   if (!load.tag.empty() && options.all_configs)
@@ -110,8 +110,7 @@ void add_load_command(CLI::App& jobs, Action& chosen) {
   command->add_option("-t,--tag", load.tag, "Configurations of this tag");
   command->add_flag("--all-configs", options->all_configs, "All configurations");
   command->add_option("--steps", options->steps, "perf_compile,perf_eval for a search, find_compile,find_eval without")
-      ->required()
-      ->delimiter(',');
+      ->required();
   command->add_flag("-o,--only-applicable", load.only_applicable,
                     "Jobs only where a solver applies; else they end as unsupported there");
   command->add_option("-l,--label", load.reason, "Why, in one line; each job keeps it")->required()->check(label_error);

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/line_output.h"
 #include "base/text.h"
+#include "cli/fleet/change_lines.h"
 #include "report/json_output.h"
 
 namespace attune {
@@ -15,8 +16,10 @@ namespace {
 
 void print_export_json(const SessionExport& made) {
   nlohmann::ordered_json files = nlohmann::ordered_json::array(), lacking = nlohmann::ordered_json::array();
-  for (const ExportedFile& file : made.files)
+  for (const ExportedFile& file : made.files) {
     files.push_back({{"file", file.path.string()}, {"content", file.content}});
+    if (file.changes) files.back()["against_previous"] = changes_as_json(*file.changes);
+  }
   for (const auto& [line, reason] : made.lacking) lacking.push_back({{"configuration", line}, {"reason", reason}});
   print_json({{"files", files}, {"lacking", lacking}, {"notices", made.notices}});
 }
@@ -28,15 +31,24 @@ int run_export(const ExportFlags& flags) {
   if (!options.find_db && !options.perf_db && !options.kernel_db && !options.table)
     fail(ErrorCode::invalid_input,
          "say what to export: -f the find-db, -p the perf-db, -k the kernel-db, -c the table");
+  if ((options.session > 0) == (options.golden_version > 0))
+    fail(ErrorCode::invalid_input, "say whose results to export: --session N, or --golden_v N");
+  if (options.session > 0 && !options.device.empty())
+    fail(ErrorCode::invalid_input, "--device chooses a device of a golden set, and a session has one: omit it");
   const auto store = open_fleet_store("", FleetStoreUse::existing);
-  const SessionExport made = export_session(*store, options);
+  const SessionExport made =
+      options.session > 0 ? export_session(*store, options) : export_golden(*store, *open_golden_sets(""), options);
   const int status = made.lacking.empty() ? 0 : 1;
   if (flags.json) {
     print_export_json(made);
     return status;
   }
-  for (const ExportedFile& file : made.files)
+  for (const ExportedFile& file : made.files) {
     print_line(stdout, fmt::format("{}: {}", file.path.string(), file.content));
+    if (!file.changes) continue;
+    print_changes(*file.changes);
+    print_line(stdout, "against the file before: " + file.changes->summary());
+  }
   print_notes(made.notices);
   for (const auto& [line, reason] : made.lacking) print_line(stderr, fmt::format("lacks {}: {}", line, reason));
   if (!made.lacking.empty())

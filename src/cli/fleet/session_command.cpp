@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/error.h"
 #include "base/line_output.h"
@@ -16,6 +17,8 @@
 #include "cli/flags/value_checks.h"
 #include "cli/fleet/store_commands.h"
 #include "fleet/agent/fleet_environment.h"
+#include "fleet/setup/list_solvers.h"
+#include "fleet/setup/retune.h"
 #include "fleet/setup/session_device.h"
 #include "report/json_output.h"
 
@@ -29,6 +32,7 @@ struct SessionOptions {
   std::vector<std::string> variables = library_variables();
   std::string reason;
   DeviceChoice devices;
+  RetuneOptions retune;
   int64_t id = 0;
   bool json = false;
 };
@@ -54,16 +58,44 @@ std::string device_line(const FleetSession& one) {
   return device.key() + " " + device.model;
 }
 
+ordered_json json_of_retune(const Retune& retune) {
+  ordered_json list = ordered_json::array();
+  for (const RetunedConfiguration& one : retune.configurations)
+    list.push_back({{"id", one.configuration.id}, {"problem", one.configuration.key}, {"reason", one.reason}});
+  return {{"tag", retune.tag}, {"configurations", list}, {"jobs", retune.num_jobs}};
+}
+
+void print_retune(const Retune& retune, const RetuneOptions& options) {
+  if (retune.configurations.empty()) {
+    print_line(stdout, options.only_stale ? "no configuration is stale" : "no configuration is recurrent");
+    return;
+  }
+  for (const RetunedConfiguration& one : retune.configurations) {
+    if (!one.reason.empty()) print_line(stdout, fmt::format("stale {}: {}", one.configuration.key, one.reason));
+  }
+  print_line(stdout, fmt::format("{} tagged {}, {} loaded", counted(retune.configurations.size(), "configuration"),
+                                 retune.tag, counted(retune.num_jobs, "job")));
+}
+
 int begin_session(const SessionOptions& options) {
   const auto store = existing_fleet_store();
-  if (store->solvers().empty())
+  const auto solvers = store->solvers();
+  if (solvers.empty())
     fail(ErrorCode::invalid_input, "the store knows no solvers yet, run first: attune solvers update");
   const auto environment = open_environment(options.devices, Isolation::none);
-  const int64_t id = store->begin_session(fleet_environment(environment, options.variables), options.reason);
-  if (options.json)
-    print_json(json_of_session(store->session(id)));
-  else
-    print_line(stdout, fmt::format("session {}", id));
+  const auto versions = versions_of(list_solvers(*environment.executor), solvers);
+  const int64_t id =
+      store->begin_session(fleet_environment(environment.device(), options.variables, versions), options.reason);
+  std::optional<Retune> retune;
+  if (options.retune.only_stale || options.retune.only_recurrent) retune = load_retune_jobs(*store, id, options.retune);
+  if (options.json) {
+    ordered_json session = json_of_session(store->session(id));
+    if (retune) session["retune"] = json_of_retune(*retune);
+    print_json(session);
+    return 0;
+  }
+  print_line(stdout, fmt::format("session {}", id));
+  if (retune) print_retune(*retune, options.retune);
   return 0;
 }
 
@@ -115,6 +147,13 @@ void add_session_flags(CLI::App& command, Action& chosen) {
   auto* init = command.add_subcommand("init", "Begin a session: pin device, libraries, solvers and variables of now");
   init->add_option("-l,--label", options->reason, "Why, in one line")->required()->check(label_error);
   add_device_flags(*init, options->devices);
+  init->add_flag("--retune-stale", options->retune.only_stale,
+                 "Load perf jobs for configurations whose last decision on this device is void: another driver, or "
+                 "another version of a solver or library");
+  init->add_flag(
+      "--recurrent", options->retune.only_recurrent,
+      "Load perf jobs for the configurations that are marked as recurrent; with --retune-stale for the stale "
+      "ones of them");
   add_json_flag(*init, options->json);
   init->callback([options, &chosen] { chosen = [options] { return begin_session(*options); }; });
   auto* list = command.add_subcommand("list", "List the sessions");

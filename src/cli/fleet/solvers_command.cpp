@@ -43,7 +43,7 @@ void print_solvers(const std::vector<FleetSolver>& solvers, bool json) {
 
 int update_solvers(const SolversOptions& options) {
   const auto environment = open_environment(options.devices, Isolation::none);
-  const auto solvers = list_solvers(*environment.executor);
+  const auto solvers = solvers_of(list_solvers(*environment.executor));
   const auto store = open_fleet_store("");
   const size_t num_new = store->set_solvers(solvers);
   print_solvers(solvers, options.json);

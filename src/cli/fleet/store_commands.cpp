@@ -28,10 +28,18 @@ std::string shown_problem(const std::string& key) {
   return problem.op() == "conv" ? driver_line_of(problem) : key;
 }
 
-FleetStep step_option(const std::string& text, const char* flag) {
-  if (const auto step = parse_fleet_step(text)) return *step;
-  fail(ErrorCode::invalid_input, "{} expects perf_compile, perf_eval, find_compile or find_eval, got '{}'", flag,
-       shown(text));
+std::vector<FleetStep> steps_option(const std::vector<std::string>& typed, const char* flag) {
+  std::vector<FleetStep> steps;
+  for (const std::string& list : typed) {
+    for (const std::string_view text : split(list, ',')) {
+      const auto step = parse_fleet_step(trim(text));
+      if (!step)
+        fail(ErrorCode::invalid_input,
+             "{} expects some of perf_compile, perf_eval, find_compile and find_eval, got '{}'", flag, shown(list));
+      steps.push_back(*step);
+    }
+  }
+  return steps;
 }
 
 }  // namespace attune

@@ -16,7 +16,8 @@ void add_tuna_flags(CLI::App& command, Action& chosen) {
       "  go_fish --local_machine --update_solvers | --init_session -l REASON | --update_applicability --session_id N\n"
       "  go_fish --local_machine --session_id N --fin_steps STEPS | --list_solvers | --status\n"
       "  load_job --session_id N -t TAG|--all_configs --fin_steps STEPS [-o] -l REASON [-s SOLVERS]\n"
-      "  export_db --session_id N -p|-f|-k [-o FOLDER]\n"
+      "  export_db --session_id N|--golden_v N -p|-f|-k [-o FOLDER]\n"
+      "  update_golden --golden_v N --session_id N [--base_golden_v N] [--overwrite]\n"
       "The later `go_fish miopen import_configs …` is read, too. docs/fleet.md shows the same in this program's "
       "words.");
   command.callback([&command, &chosen] {

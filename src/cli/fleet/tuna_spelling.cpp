@@ -28,7 +28,6 @@ constexpr std::string_view kNoFrameworks = "frameworks and models are not kept: 
 constexpr std::string_view kNoMachines = "an agent works on the machine where it is started";
 constexpr std::string_view kPinned = "a session pins the device that it was begun on";
 constexpr std::string_view kNoQueue = "agents take jobs from the store: no queue is filled ahead";
-constexpr std::string_view kNoGoldens = "this version keeps no golden sets";
 constexpr std::string_view kChooseSolvers = "choose solvers with -s when the jobs are loaded";
 
 constexpr std::array kImportFlags = {
@@ -77,11 +76,20 @@ constexpr std::array kExportFlags = {
     TunaFlag{"--config_tag", true, "-t"},
     TunaFlag{"-o", true, "-o"},
     TunaFlag{"--json", false, "--json"},
-    TunaFlag{"--golden_v", true, {}, false, kNoGoldens},
+    TunaFlag{"--golden_v", true, "--golden_v"},
     TunaFlag{"-a --arch", true, {}, false, kPinned},
     TunaFlag{"-n --num_cu", true, {}, false, kPinned},
     TunaFlag{"-c --opencl", false, {}, false, "no kernel is OpenCL's"},
     TunaFlag{"--filename", true, {}, false, "the device gives the files their names: choose their folder with -o"},
+};
+
+constexpr std::array kGoldenFlags = {
+    TunaFlag{"--golden_v", true, "--golden_v"},
+    TunaFlag{"--base_golden_v", true, "--base"},
+    TunaFlag{"--session_id", true, "--session"},
+    TunaFlag{"-o --overwrite", false, "--force"},
+    TunaFlag{"--json", false, "--json"},
+    TunaFlag{"--create_perf_table", false, {}, false, "compare versions with: attune golden diff"},
 };
 
 /// The spelling of a flag that chooses what go_fish does is a command.
@@ -118,7 +126,7 @@ constexpr std::array kFishFlags = {
     TunaFlag{"--yaml", true, {}, false, "give the flags of each step on its command line"},
 };
 
-constexpr std::string_view kVerbs = "import_configs, go_fish, load_job and export_db";
+constexpr std::string_view kVerbs = "import_configs, go_fish, load_job, export_db and update_golden";
 
 const TunaFlag* find_flag(std::span<const TunaFlag> flags, std::string_view name) {
   for (const TunaFlag& flag : flags) {
@@ -201,7 +209,7 @@ std::vector<std::string> spelled_verb(std::string verb, std::span<const std::str
   if (verb == "import_configs") return spelled({"configs", "import"}, read_flags(verb, kImportFlags, rest));
   if (verb == "load_job") return spelled({"jobs", "load"}, read_flags(verb, kLoadFlags, rest));
   if (verb == "export_db") return spelled({"export"}, read_flags(verb, kExportFlags, rest));
-  if (verb == "update_golden") fail(ErrorCode::invalid_input, "{}, export a session instead", kNoGoldens);
+  if (verb == "update_golden") return spelled({"golden", "update"}, read_flags(verb, kGoldenFlags, rest));
   if (verb != "go_fish") fail(ErrorCode::invalid_input, "tuna has no command '{}', it has {}", shown(verb), kVerbs);
   if (rest.empty() || rest.front().starts_with("-")) return spelled_go_fish(rest);
   if (rest.front() != "miopen")

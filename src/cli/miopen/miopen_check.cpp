@@ -4,10 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/line_output.h"
 #include "base/text.h"
+#include "cli/miopen/own_candidates.h"
 #include "report/json_output.h"
 #include "tables/miopen/miopen_findings.h"
 
@@ -21,9 +24,26 @@ std::string finding_line(const std::string& file, const MiopenFinding& one, bool
 
 }  // namespace
 
-int run_miopen_check(const std::string& file, bool json) {
+int run_miopen_check(const std::string& file, const DeviceChoice& devices, bool json) {
   const MiopenFile kind = miopen_file_or_named(file);
-  const MiopenFindings found = miopen_findings(file, kind);
+  std::optional<OwnCandidates> candidates;
+  if (names_own_solver(file, kind)) {
+    candidates.emplace(devices);
+    const std::string name = std::filesystem::path(file).filename().string();
+    if (const std::string stem = name.substr(0, name.find('.')); stem != candidates->device_name()) {
+      print_notes(
+          std::vector{fmt::format("parameters are not compared with candidates, the file's name states the "
+                                  "device {} and this one is {}",
+                                  shown(stem), candidates->device_name())});
+      candidates.reset();
+    }
+  }
+  const MiopenFindings found = miopen_findings(
+      file, kind,
+      !candidates ? CandidateCheck()
+                  : [&](const Problem& problem, const std::string& solver, const std::string& params) {
+                      return candidates->why_none(problem, solver, params);
+                    });
   const auto num_errors =
       static_cast<size_t>(std::ranges::count_if(found.findings, [](const auto& one) { return one.is_error(); }));
   if (json) {

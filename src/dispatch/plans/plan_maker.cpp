@@ -144,6 +144,23 @@ Contender PlanMaker::contender(const Problem& problem, const Solver& solver) {
   return contender_of(problem, solver, nullptr);
 }
 
+/// The candidate of a name; kAnyVersion becomes the version that is here, and an empty config with it the default one.
+/// Throws invalid_input, and unavailable for a solver that cannot be opened.
+Candidate PlanMaker::named_candidate(const Problem& problem, std::string_view name) {
+  Candidate candidate = Candidate::parse(name);
+  if (!names_any_version(candidate)) return candidate;
+  const Solver* solver = solvers_.find(candidate.solver);
+  if (solver == nullptr || !solver->supports(problem, device()).yes)
+    return candidate;  // check_usable() gives the reason.
+  const OpenBackend& library = opened(*solver);
+  if (!library.backend) fail(ErrorCode::unavailable, "{}", library.unavailable);
+  candidate.version = candidate_version(*solver, library.backend->versions());
+  if (candidate.config.values().empty()) candidate.config = library.backend->default_config(problem);
+  if (const Ban* const ban = bans_->find(candidate.name(), device().key(), problem.key()); ban != nullptr)
+    fail(ErrorCode::unavailable, "its kernel {} {}", candidate.name(), ban_clause(*ban));
+  return candidate;
+}
+
 /// Throws if the candidate is invalid or unavailable on this machine.
 void PlanMaker::check_usable(const Problem& problem, const Candidate& candidate, std::string_view layout) {
   const Solver* solver = solvers_.find(candidate.solver);
@@ -170,7 +187,7 @@ std::set<std::string> PlanMaker::missing_kernels(const Problem& problem, std::st
                                                  const std::set<std::string>& begun) {
   std::set<std::string> missing;
   try {
-    const Candidate parsed = Candidate::parse(candidate);
+    const Candidate parsed = named_candidate(problem, candidate);
     const Solver* solver = solvers_.find(parsed.solver);
     if (!cache_ || solver == nullptr || !solver->supports(problem, device()).yes) return missing;
     for (const CompileTask& task : tasks_of(problem, *solver, parsed.config)) {
@@ -256,7 +273,7 @@ PlanMaker::PlanResult PlanMaker::make(const Problem& problem, std::string_view n
                                       Requirement required) {
   PlanResult made;
   try {
-    const Candidate candidate = Candidate::parse(name);
+    const Candidate candidate = named_candidate(problem, name);
     check_usable(problem, candidate, layout);
     made = prepare(problem, *solvers_.find(candidate.solver), candidate.config);
     if (made.plan && !meets(made.plan->traits().states, required)) {
@@ -444,7 +461,7 @@ PlanMaker::PlanResult PlanMaker::make_default(const Problem& problem, std::span<
 std::optional<std::string> PlanMaker::who_serves(const Problem& problem, std::string_view candidate,
                                                  std::string_view layout) {
   try {
-    const Candidate parsed = Candidate::parse(candidate);
+    const Candidate parsed = named_candidate(problem, candidate);
     check_usable(problem, parsed, layout);
     return parsed.solver;
   } catch (const std::exception&) {

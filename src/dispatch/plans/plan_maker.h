@@ -71,7 +71,8 @@ class PlanMaker {
   /// default config, changed in as few parameters as the layout requires.
   PlanResult make_default(const Problem& problem, std::span<const std::string> layouts,
                           Requirement required = Requirement::none);
-  /// Has make_default() pass over solvers whose default config is banned.
+  /// Has make_default() pass over solvers whose default config is banned, and make() refuse a banned candidate of
+  /// kAnyVersion.
   void set_bans(std::shared_ptr<const BanList> bans) noexcept { bans_ = std::move(bans); }
   /// As long as it is set, kernels serve that all agreed on, and others count as not compiled yet; null: all serve.
   void set_agreed(const AgreedKernels* agreed) noexcept { agreed_ = agreed; }
@@ -116,6 +117,7 @@ class PlanMaker {
   };
   OpenBackend& opened(const Solver& solver);
   Contender contender_of(const Problem& problem, const Solver& solver, const Candidate* only);
+  Candidate named_candidate(const Problem& problem, std::string_view name);
   void check_usable(const Problem& problem, const Candidate& candidate, std::string_view layout);
   void visit_solvers(const Problem& problem, const std::function<bool(const Solver&)>& visit);
   std::optional<Config> default_in(const Problem& problem, const Solver& solver, const std::string& layout);

@@ -207,6 +207,19 @@ std::vector<float> product(PlanMaker& maker, const Problem& problem, const std::
   return c;
 }
 
+TEST(PlanMaker, AnyVersionIsTheOneThatIsHereAndNoConfigTheDefault) {
+  Registry solvers;
+  register_fake_solver(solvers);
+  PlanMaker maker(open_device("fake:0"), solvers, {}, false);
+  const auto text = Problem::parse("gemm_a16w16 m=8 n=8 k=16 dtype=fp32");
+  const Problem problem = op_of(text).normalise(text, maker.device());
+  EXPECT_NE(maker.make(problem, "fake.gemm@any:").plan, nullptr);
+  EXPECT_EQ(maker.who_serves(problem, "fake.gemm@any:", ""), "fake.gemm");
+  EXPECT_NE(maker.make(problem, "fake.gemm@any:split_k=1;tile_m=64;tile_n=64").plan, nullptr);
+  EXPECT_EQ(maker.make(problem, "fake.gemm@any:split_k=1;tile_m=63;tile_n=64").plan, nullptr);
+  EXPECT_THAT(maker.make(problem, "other.gemm@any:").why_not, testing::HasSubstr("no solver of that name"));
+}
+
 TEST(PlanMaker, ANameRebuildsACompositeWithItsParts) {
   const std::string part = "fake.gemm@1:split_k=1;tile_m=64;tile_n=64";
   Registry solvers;

@@ -96,6 +96,7 @@ Resolution Resolver::resolve(const KeyCodes& codes, const RowIndex& rows, const 
     layouts = request.layouts->names;
     groups = request.layouts->group_keys(codes, key);
   }
+  maker_.set_bans(rows.bans());
   bool has_rows = false;
   visit_rows<LayoutSet::kMax>(
       rows, codes.m_of(key), codes.n_of(key), codes.pads_m(), groups, max_regret, [&](const MatchedRow& met) {
@@ -128,7 +129,6 @@ Resolution Resolver::resolve(const KeyCodes& codes, const RowIndex& rows, const 
     answer.why_not = "its kernel is not compiled yet";
     return answer;
   }
-  maker_.set_bans(rows.bans());
   if (answer.hit.row != 0) answer.lacking_row = answer.hit.row;
   answer.hit.kernel_failed = answer.hit.row == 0 && answer.lacking_row != 0;
   set_plan(problem, {{}, layouts, rows.bans()}, answer, answer.why_not);

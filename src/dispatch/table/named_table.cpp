@@ -4,16 +4,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "core/candidate.h"
+#include "dispatch/table/find_db_table.h"
 #include "formats/csv/csv_scan.h"
 #include "formats/csv/family_of_file.h"
 #include "formats/csv/row_choice.h"
 #include "formats/csv/table.h"
 #include "formats/csv/table_columns.h"
+#include "formats/find_db/find_db.h"
 
 namespace attune {
 namespace {
@@ -74,12 +77,26 @@ bool has_row_for(CsvScan& scan, const DeviceInfo& device) {
   return is_empty;
 }
 
+/// The same of a find-db. Throws invalid_input.
+NamedTableCheck check_named_find_db(const fs::path& file, const FamilySpec& family, const DeviceInfo* device) {
+  if (family.op != "conv")
+    return {fmt::format("a find-db, which holds convolutions, not {}: '{}'", family.op, file.string())};
+  FindDbTable table = find_db_table(file, device);
+  if (table.num_rows == 0)
+    return {table.num_foreign > 0 ? fmt::format("a find-db whose solvers this program lacks, such as {}: '{}'",
+                                                shown(table.first_foreign), file.string())
+                                  : fmt::format("a find-db without a usable entry: '{}'", file.string())};
+  CsvScan scan(std::move(table.csv), file.string(), 0);
+  return {std::nullopt, device == nullptr || has_row_for(scan, *device)};
+}
+
 }  // namespace
 
 NamedTableCheck check_named_table(const fs::path& file, const FamilySpec& family, const DeviceInfo* device) {
   std::error_code missing;
   if (!fs::exists(file, missing)) return {fmt::format("a table that does not exist: '{}'", file.string())};
   try {
+    if (is_find_db(file)) return check_named_find_db(file, family, device);
     CsvScan scan(file);
     if (is_list(scan.head()))
       return {fmt::format("a list of shapes, which has no times and no kernels, tune it first: '{}'", file.string())};

@@ -41,6 +41,21 @@ TEST_F(NamedTable, IsToldFromThoseOfOtherFamiliesByItsColumns) {
   }
 }
 
+TEST_F(NamedTable, AFindDbIsOneOfConvolutionsIfItNamesSolversOfThisProgram) {
+  const std::string key = "8-9-8-3x3-8-9-8-2-1x1-1x1-1x1-0-NCHW-FP32-F";
+  const DeviceInfo here = {.id = "fake:0", .kind = "fake", .gfx = "fake", .num_units = 4};
+  const auto conv = [&](const std::string& name, const std::string& entries) {
+    return check_named_table(folder_.put(name, key + "=" + entries + "\n"), *find_family("conv"), &here);
+  };
+  EXPECT_FALSE(conv("fake_4.HOST.fdb.txt", "ConvAsm1x1U:1,0,A;fake.conv:2,0,A").why_not.has_value());
+  EXPECT_TRUE(conv("fake_4.HOST.fdb.txt", "fake.conv:2,0,A").has_rows);
+  EXPECT_FALSE(conv("fake_8.HOST.fdb.txt", "fake.conv:2,0,A").has_rows) << "of another device";
+  EXPECT_THAT(conv("fake_4.HOST.fdb.txt", "ConvAsm1x1U:1,0,A").why_not.value_or(""),
+              HasSubstr("whose solvers this program lacks, such as ConvAsm1x1U"));
+  EXPECT_THAT(conv("mine.fdb.txt", "fake.conv:2,0,A").why_not.value_or(""), HasSubstr("must begin with its device"));
+  EXPECT_THAT(why(key + "=fake.conv:2,0,A\n"), HasSubstr("which holds convolutions, not gemm_a16w16"));
+}
+
 TEST_F(NamedTable, IsNotTornInTheMiddleOfALine) {
   const std::string whole = kHeader + std::string("fake,4,1,2,3,1,a@1:x=1\nfake,4,2,2,3,1,a@1:x=1");
   EXPECT_EQ(why(whole), "a table") << "the last line may lack its end";

@@ -14,11 +14,13 @@
 #include "base/text.h"
 #include "core/ban.h"
 #include "core/candidate.h"
+#include "dispatch/table/find_db_table.h"
 #include "formats/csv/csv_scan.h"
 #include "formats/csv/key_cells.h"
 #include "formats/csv/row_choice.h"
 #include "formats/csv/table.h"
 #include "formats/csv/table_columns.h"
+#include "formats/find_db/find_db.h"
 #include "ops/extent.h"
 #include "ops/op.h"
 #include "solver/contender.h"
@@ -80,10 +82,15 @@ class RowIndexBuilder {
   }
 
   void add_file(uint16_t file) {
-    add_file(file, [&] { return CsvScan(index_.files_[file].file); });
+    const TableSource& source = index_.files_[file];
+    const bool is_find = source.origin == Origin::variable && source.why_skipped.empty() && is_find_db(source.file);
+    add_file(file, [&] {
+      return is_find ? CsvScan(find_db_table(source.file, &device_).csv, source.file.string(), 0)
+                     : CsvScan(source.file);
+    });
   }
   void add_file(uint16_t file, const CsvDocument& document) {
-    add_file(file, [&] { return CsvScan(std::string(document.content()), document.name()); });
+    add_file(file, [&] { return CsvScan(std::string(document.content()), document.name(), document.first_line()); });
   }
 
   void finish() {

@@ -90,6 +90,13 @@ void CompileJobs::work(std::vector<ClaimedJob>& held) {
   if (!again.empty()) queue_.release(again);
 }
 
+/// Whether a solver is the job's, or one of the session's for its problem.
+bool CompileJobs::takes_part(const Prepared& one, const std::string& solver) const {
+  if (!one.job.solver.empty()) return solver == one.job.solver;
+  const auto pinned = options_.solvers.find(one.problem.op());
+  return pinned == options_.solvers.end() || std::ranges::find(pinned->second, solver) != pinned->second.end();
+}
+
 /// Finds the candidates to compile, or the outcome of a job that needs none.
 void CompileJobs::prepare(Prepared& one) const {
   try {
@@ -103,7 +110,7 @@ void CompileJobs::prepare(Prepared& one) const {
   bool is_supported = false;
   std::string reason = "no solver supports it";
   for (const SolverEntry& entry : solvers_.entries()) {
-    if (!one.job.solver.empty() && entry.id != one.job.solver) continue;
+    if (!takes_part(one, entry.id)) continue;
     const Solver* solver = solvers_.find(entry.id);
     if (solver == nullptr) {
       reason = fmt::format("{} is not available on this machine", entry.id);

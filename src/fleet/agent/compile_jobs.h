@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,9 @@ namespace attune {
 
 struct CompileJobsOptions {
   ClaimFilter filter;  ///< Compile steps.
-  TunerOptions how;    ///< Options of the search, whose first questions are compiled.
+  /// The session's solvers of each op, for jobs of all solvers; without an entry all of this program take part.
+  std::map<std::string, std::vector<std::string>, std::less<>> solvers = {};
+  TunerOptions how;  ///< Options of the search, whose first questions are compiled.
   /// Winners of similar problems, nearest first; empty: none are known.
   std::function<std::vector<Candidate>(const Problem&)> neighbours;
   std::function<void(const EndedJob&)> on_job;
@@ -46,6 +49,7 @@ class CompileJobs {
     std::vector<Candidate> candidates;
     JobOutcome outcome;
   };
+  bool takes_part(const Prepared& one, const std::string& solver) const;
   void prepare(Prepared& one) const;
   void work(std::vector<ClaimedJob>& held);
   void build(std::vector<Prepared>& batch);

@@ -63,6 +63,7 @@ class CompileJobsTest : public testing::Test {
     Kernels kernels(solvers, device_, folder_.path() / "cache");
     CompileJobsOptions options;
     options.filter = {.session = 1, .steps = {FleetStep::perf_compile, FleetStep::find_compile}, .agent = "test"};
+    options.solvers = solvers_of_session_;
     options.on_job = [this](const EndedJob& job) { ended_.push_back(job); };
     options.stop = [this](size_t) { return is_stopped_; };
     CompileJobs jobs(queue_, solvers, device_, kernels, std::move(options));
@@ -76,6 +77,7 @@ class CompileJobsTest : public testing::Test {
   TemporaryFolder folder_{"compile-jobs-test"};
   FakeJobQueue queue_;
   bool is_stopped_ = false;
+  std::map<std::string, std::vector<std::string>, std::less<>> solvers_of_session_;
   std::vector<EndedJob> ended_;
   FleetCounts counts_;
 };
@@ -92,6 +94,14 @@ TEST_F(CompileJobsTest, AFindStepCompilesTheDefaultConfigs) {
   queue_.add(FleetStep::find_compile, kGemm, "");
   EXPECT_TRUE(run(40));
   EXPECT_EQ(num_kernels(), 1u);
+}
+
+TEST_F(CompileJobsTest, AFindStepCompilesForTheSessionsSolversAlone) {
+  solvers_of_session_["gemm_a16w16"] = {"library.gemm"};
+  queue_.add(FleetStep::find_compile, kGemm, "");
+  EXPECT_TRUE(run(40));
+  EXPECT_EQ(queue_.at(1).state, JobState::done);
+  EXPECT_EQ(num_kernels(), 0u);
 }
 
 TEST_F(CompileJobsTest, ALibraryHasNothingToCompile) {

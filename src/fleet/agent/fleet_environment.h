@@ -3,13 +3,15 @@
 #include <string>
 #include <vector>
 
-#include "campaign/devices/open_devices.h"
+#include "core/device_info.h"
+#include "core/record.h"
 #include "store/fleet/fleet_store.h"
 
 namespace attune {
 
 /// What a session that is begun in this environment pins, and an agent compares. `variables`: library_variables(), read
-/// before the registry. Opens every solver for a small convolution; throws like contenders().
-FleetEnvironment fleet_environment(const Environment& environment, const std::vector<std::string>& variables);
+/// before the registry. `versions`: of the session's solvers and all that they use, see versions_of().
+FleetEnvironment fleet_environment(const DeviceInfo& device, const std::vector<std::string>& variables,
+                                   Versions versions);
 
 }  // namespace attune

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "base/clock.h"
@@ -20,6 +21,7 @@
 #include "campaign/interrupt.h"
 #include "campaign/journal_run.h"
 #include "campaign/tune_method.h"
+#include "compile/kernel_cache.h"
 #include "device/device_kind.h"
 #include "fleet/agent/agent_name.h"
 #include "fleet/agent/compile_jobs.h"
@@ -31,7 +33,7 @@
 #include "fleet/setup/session_device.h"
 #include "report/json_output.h"
 #include "report/time_report.h"
-#include "solver/static/static_contenders.h"
+#include "solver/registry.h"
 #include "store/fleet/fleet_store.h"
 #include "tuner/history/neighbours.h"
 #include "tuner/tuner.h"
@@ -99,7 +101,7 @@ class AgentRun {
         how_(std::move(how)),
         queue_(store.queue()),
         environments_(environments),
-        own_kernels_(open_kernels(device(), options.tune.kernels)),
+        cache_(cache_folders(kernel_cache_folder(options.tune.kernels)), kProgramCacheBytes),
         display_(options.tune.json, [this] {
           if (work_) work_->tick();
         }) {
@@ -163,6 +165,7 @@ class AgentRun {
     const double end_s = steady_clock().now_s() + how_.budget_s;
     CompileJobs jobs(queue_, registry(), device(), *environments_.front().kernels,
                      {.filter = filter,
+                      .solvers = solvers_by_op(),
                       .how = how_,
                       .neighbours = [&](const Problem& problem) { return index.nearest(problem, kNeighbourWinners); },
                       .on_job = [this](const EndedJob& job) { on_job(job); },
@@ -177,19 +180,18 @@ class AgentRun {
   }
 
   /// The kernels of finalists of generated solvers, from the cache.
-  std::vector<FleetKernel> kernels_of(const Problem& problem, const std::vector<ShortListRow>& finalists) {
+  std::vector<FleetKernel> kernels_of(const Problem& problem, const std::vector<ShortListRow>& finalists) const {
     std::vector<FleetKernel> all;
     for (const ShortListRow& row : finalists) {
       const Solver* solver = registry().find(row.solver);
-      if (solver == nullptr || solver->static_space() == nullptr) continue;
-      const Contender contender = static_contender(*solver, problem, device());
-      if (!contender.parts.empty()) continue;  // Kernels of its parts belong to other ops.
-      const Kernels::Request request{&problem, &contender, row.candidate};
-      const auto found = own_kernels_->find({&request, 1});
-      for (const Binary& binary : found.front().binaries) {
-        const auto options = binary.metadata.find("options");
-        all.push_back({binary.recipe + binary.file.extension().string(),
-                       options == binary.metadata.end() ? "" : options->second, read_file(binary.file)});
+      // Kernels of parts belong to other ops.
+      if (solver == nullptr || !solver->parts(problem, device()).empty()) continue;
+      for (const CompileTask& task : solver->compile_tasks(problem, row.candidate.config, device())) {
+        const auto binary = cache_.find(task.arch, task.recipe(), {});
+        if (!binary) continue;
+        const auto options = binary->metadata.find("options");
+        all.push_back({binary->recipe + binary->file.extension().string(),
+                       options == binary->metadata.end() ? "" : options->second, read_file(binary->file)});
       }
     }
     return all;
@@ -315,7 +317,7 @@ class AgentRun {
   TunerOptions how_;
   JobQueue& queue_;
   const std::vector<Environment>& environments_;
-  const std::unique_ptr<Kernels> own_kernels_;  // For kernels_of(): the others belong to the devices' threads.
+  const KernelCache cache_;  // For kernels_of(): the others belong to the devices' threads.
   std::vector<std::unique_ptr<Journal>> journals_;
   std::optional<JournalRun> recorded_;
   FleetWork* work_ = nullptr;  // While the devices measure.
@@ -325,8 +327,22 @@ class AgentRun {
   std::vector<nlohmann::ordered_json> jobs_;
 };
 
-void check_session(const FleetSession& session, const std::vector<FleetStep>& steps) {
-  if (steps.empty()) fail(ErrorCode::invalid_input, "name the steps to run, as in --steps perf_compile,perf_eval");
+/// The steps that a session has jobs of, in their order.
+std::vector<FleetStep> steps_of(FleetStore& store, int64_t session) {
+  std::set<FleetStep> steps;
+  for (const JobGroup& group : store.job_groups(session)) {
+    // A contest is claimed under the name of its evaluation.
+    steps.insert(group.step == FleetStep::perf_contest ? FleetStep::perf_eval : group.step);
+  }
+  if (steps.empty())
+    fail(ErrorCode::invalid_input,
+         "session {0} has no jobs, load some first: attune jobs load --session {0} -t TAG --steps "
+         "perf_compile,perf_eval -l REASON",
+         session);
+  return {steps.begin(), steps.end()};
+}
+
+void check_session(const FleetSession& session) {
   if (session.state != "open")
     fail(ErrorCode::invalid_input, "session {} is {}, begin another with attune session init", session.id,
          session.state);
@@ -334,17 +350,21 @@ void check_session(const FleetSession& session, const std::vector<FleetStep>& st
 
 }  // namespace
 
-int run_fleet(const FleetRunOptions& options) {
-  TunerOptions how = tuner_options(options.tune);
+int run_fleet(const FleetRunOptions& asked) {
+  TunerOptions how = tuner_options(asked.tune);
   const auto store = open_fleet_store("", FleetStoreUse::existing, kMaxWaitMs);
-  const FleetSession session = store->session(options.session);
-  check_session(session, options.steps);
+  const FleetSession session = store->session(asked.session);
+  check_session(session);
+  FleetRunOptions options = asked;
+  if (options.steps.empty()) options.steps = steps_of(*store, options.session);
   const InterruptHandler handler;
   const auto environments = open_agent_environments(options.tune, devices_of(options.tune, session));
   if (environments.empty()) return interrupt_status();
-  auto differing = differences(session.environment, fleet_environment(environments.front(), options.tune.variables));
-  for (std::string& one : solver_differences(session.solvers, list_solvers(*environments.front().executor)))
-    differing.push_back(std::move(one));
+  const auto here = list_solvers(*environments.front().executor);
+  auto differing = differences(
+      session.environment,
+      fleet_environment(environments.front().device(), options.tune.variables, versions_of(here, session.solvers)));
+  for (std::string& one : solver_differences(session.solvers, solvers_of(here))) differing.push_back(std::move(one));
   if (!differing.empty()) {
     print_line(stderr, fmt::format("attune: session {} was begun in another environment: {}", options.session,
                                    join(differing, "; ")));

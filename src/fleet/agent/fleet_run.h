@@ -12,7 +12,7 @@ namespace attune {
 /// Options of `attune fleet run`.
 struct FleetRunOptions {
   int64_t session = 0;
-  std::vector<FleetStep> steps;
+  std::vector<FleetStep> steps;  ///< Empty: all that the session has jobs of.
   /// Devices, journal, kernels, budget and method. Shapes and outputs are ignored.
   TuneOptions tune;
 };

@@ -103,11 +103,11 @@ const PerfDb& MiopenExport::perf_db() {
   return perf_db_;
 }
 
-std::string MiopenExport::kernel_db_bytes() const {
+KernelDb MiopenExport::kernel_db() const {
   KernelDb db{.schema = KernelDb::own_schema(), .kernels = {}};
   for (const auto& [name, bytes] : kernels_)
     db.kernels.push_back(kernel_db_row(static_cast<int64_t>(db.kernels.size()) + 1, name.first, name.second, bytes));
-  return attune::kernel_db_bytes(db);
+  return db;
 }
 
 }  // namespace attune

@@ -35,7 +35,8 @@ class MiopenExport {
   std::string find_db_text();
   /// Configs and rows in the byte order of their keys.
   const PerfDb& perf_db();
-  std::string kernel_db_bytes() const;
+  KernelDb kernel_db() const;
+  std::string kernel_db_bytes() const { return attune::kernel_db_bytes(kernel_db()); }
 
   size_t num_keys() const noexcept { return find_db_.records().size(); }
   size_t num_entries() const noexcept { return find_db_.num_entries(); }

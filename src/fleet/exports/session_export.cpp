@@ -3,16 +3,21 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "fleet/agent/job_outcome.h"
 #include "fleet/exports/miopen_export.h"
+#include "fleet/golden/golden_update.h"
 #include "fleet/setup/session_device.h"
 #include "formats/csv/csv_document.h"
 #include "formats/csv/publish.h"
 #include "formats/csv/published_row.h"
+#include "formats/find_db/find_db_key.h"
 #include "ops/family.h"
 #include "tables/miopen/miopen_file.h"
 
@@ -22,8 +27,7 @@ namespace {
 /// The files that the options ask for, and their content.
 class Export {
  public:
-  Export(FleetStore& store, const SessionExportOptions& options)
-      : options_(options), device_(device_of_session(store.session(options.session))) {
+  Export(const DeviceInfo& device, const SessionExportOptions& options) : options_(options), device_(device) {
     const std::string stem = miopen_device_name(device_.gfx, device_.num_units);
     if (options.find_db) find_db_ = output(fmt::format("{}.{}.fdb.txt", stem, miopen_platform(device_.kind)));
     if (options.perf_db) perf_db_ = output(stem + ".db");
@@ -34,21 +38,37 @@ class Export {
     refuse_other_files();
   }
 
-  SessionExport run(FleetStore& store) {
-    store.visit_answers(options_.session, options_.tag, [this](const FleetAnswer& answer) { add(answer); });
+  void add(const FleetAnswer& answer) {
+    const std::string& key = answer.configuration.key;
+    if (!answer.decision) return lack(key, answer.missing.empty() ? "it is not decided" : answer.missing);
+    const Decision& decision = *answer.decision;
+    if (is_unfinished_tie(decision)) return lack(key, "its contest was not completed");
+    if (decision.problem.op() != "conv") return lack(key, "it is no convolution");
+    if (options_.table) rows_.push_back(published_row(decision, device_));
+    if (!find_db_ && !perf_db_ && !kernel_db_) return;
+    // All solvers are Attune's own.
+    const bool keeps = options_.foreign_solvers || device_.kind != "hip";
+    if (!keeps) num_left_out_ += answer.finalists.size();
+    try {
+      miopen_.add(decision.problem, keeps ? answer.finalists : std::vector<ShortListRow>());
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::invalid_input) throw;
+      return lack(key, error.what());
+    }
+    if (!keeps) return explain(key, "its solvers are Attune's own");
+    for (const FleetKernel& kernel : answer.kernels) miopen_.add(kernel);
+  }
+
+  /// Writes the files of all that was added.
+  SessionExport write() {
     std::filesystem::create_directories(options_.folder);
-    if (find_db_) {
-      const std::string text = miopen_.find_db_text();
-      write(*find_db_, text, fmt::format("{} with {}", counted(miopen_.num_keys(), "key"), num_entries()));
+    if (find_db_) write_find_db();
+    if (perf_db_) write_perf_db();
+    if (kernel_db_) {
+      const std::string bytes = miopen_.kernel_db_bytes();
+      write_file(*kernel_db_, bytes, counted(miopen_.num_kernels(), "kernel"),
+                 [&](const auto& before) { return changes_of(read_kernel_db(before), miopen_.kernel_db()); });
     }
-    if (perf_db_) {
-      const PerfDb& db = miopen_.perf_db();
-      const std::string content =
-          fmt::format("{} of {}", counted(db.rows.size(), "row"), counted(db.configs.size(), "config"));
-      write(*perf_db_, perf_db_bytes(db), content);
-      write(*perf_db_text_, perf_db_text(db), content);
-    }
-    if (kernel_db_) write(*kernel_db_, miopen_.kernel_db_bytes(), counted(miopen_.num_kernels(), "kernel"));
     if (table_) publish_table();
     note_what_is_left_out();
     return std::move(result_);
@@ -86,41 +106,83 @@ class Export {
       check_publishable(CsvDocument::read(*table_), *find_family("conv"));
   }
 
-  void add(const FleetAnswer& answer) {
-    const std::string& line = answer.configuration.line;
-    if (!answer.decision) return lack(line, answer.missing.empty() ? "it is not decided" : answer.missing);
-    const Decision& decision = *answer.decision;
-    if (is_unfinished_tie(decision)) return lack(line, "its contest was not completed");
-    if (decision.problem.op() != "conv") return lack(line, "it is no convolution");
-    if (options_.table) rows_.push_back(published_row(decision, device_));
-    if (!find_db_ && !perf_db_ && !kernel_db_) return;
-    // All solvers are Attune's own.
-    const bool keeps = options_.foreign_solvers || device_.kind != "hip";
-    if (!keeps) num_left_out_ += answer.finalists.size();
-    try {
-      miopen_.add(decision.problem, keeps ? answer.finalists : std::vector<ShortListRow>());
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::invalid_input) throw;
-      return lack(line, error.what());
-    }
-    if (!keeps) return;
-    for (const FleetKernel& kernel : answer.kernels) miopen_.add(kernel);
+  void lack(const std::string& problem, const std::string& reason) {
+    result_.lacking.emplace_back(problem, reason);
+    explain(problem, reason);
   }
 
-  void lack(const std::string& line, const std::string& reason) { result_.lacking.emplace_back(line, reason); }
+  /// Keeps why the keys of a problem are not in the files.
+  void explain(const std::string& problem, const std::string& reason) {
+    try {
+      const Problem parsed = Problem::parse(problem);
+      if (parsed.op() != "conv") return;
+      reasons_.emplace(find_db_key_of(parsed), reason);
+      reasons_.emplace(perf_db_key(perf_db_config_of(parsed)), reason);
+    } catch (const Error&) {
+      // It has no key in these files.
+    }
+  }
 
-  void write(const std::filesystem::path& path, const std::string& bytes, const std::string& content) {
+  std::string why_missing(const std::string& key) const {
+    const auto reason = reasons_.find(key);
+    if (reason != reasons_.end()) return reason->second;
+    return options_.tag.empty() ? "no configuration of this export has the key"
+                                : fmt::format("no configuration tagged {} has the key", options_.tag);
+  }
+
+  /// `compare(path)`: reads the file that is replaced, and compares.
+  template <typename Compare>
+  void write_file(const std::filesystem::path& path, const std::string& bytes, const std::string& content,
+                  Compare compare) {
     const FileLock lock(path, FileLock::Use::shared);
     remove_stale_temporaries(path);
+    ExportedFile written{.path = path, .content = content};
+    std::error_code error;
+    if (std::filesystem::exists(path, error) && std::filesystem::file_size(path, error) > 0) {
+      try {
+        written.changes = compare(path);
+      } catch (const Error& defect) {
+        if (defect.code() != ErrorCode::invalid_input) throw;
+        result_.notices.push_back(fmt::format("not compared with the file that was there: {}", defect.what()));
+      }
+    }
     write_file_atomically(path, bytes);
-    result_.files.push_back({path, content});
+    result_.files.push_back(std::move(written));
+  }
+
+  void write_find_db() {
+    const std::string text = miopen_.find_db_text();
+    write_file(*find_db_, text, fmt::format("{} with {}", counted(miopen_.num_keys(), "key"), num_entries()),
+               [&](const auto& before) {
+                 return changes_of(FindDb::read_with_defects(before), FindDb::parse(text, find_db_->string()),
+                                   [this](const std::string& key) { return why_missing(key); });
+               });
+  }
+
+  void write_perf_db() {
+    const PerfDb& db = miopen_.perf_db();
+    const std::string content =
+        fmt::format("{} of {}", counted(db.rows.size(), "row"), counted(db.configs.size(), "config"));
+    const auto compare = [&](const PerfDb& before) {
+      return changes_of(before, db, [this](const std::string& key) { return why_missing(key); });
+    };
+    write_file(*perf_db_, perf_db_bytes(db), content,
+               [&](const auto& before) { return compare(read_perf_db(before)); });
+    write_file(*perf_db_text_, perf_db_text(db), content,
+               [&](const auto& before) { return compare(read_perf_db_text(before)); });
   }
 
   void publish_table() {
     if (rows_.empty()) return;
+    std::error_code error;
+    std::optional<CsvDocument> before;
+    if (std::filesystem::exists(*table_, error) && std::filesystem::file_size(*table_, error) > 0)
+      before = CsvDocument::read(*table_);
     const PublishReport report = publish(*table_, *find_family("conv"), rows_);
     result_.notices.insert(result_.notices.end(), report.notices.begin(), report.notices.end());
-    result_.files.push_back({*table_, counted(rows_.size(), "row")});
+    ExportedFile written{.path = *table_, .content = counted(rows_.size(), "row")};
+    if (before) written.changes = changes_of(*before, CsvDocument::read(*table_));
+    result_.files.push_back(std::move(written));
   }
 
   void note_what_is_left_out() {
@@ -141,6 +203,7 @@ class Export {
   std::optional<std::filesystem::path> find_db_, perf_db_, perf_db_text_, kernel_db_, table_;
   MiopenExport miopen_;
   std::vector<PublishedRow> rows_;
+  std::map<std::string, std::string> reasons_;  // Why a key is not in the files.
   size_t num_left_out_ = 0;
   SessionExport result_;
 };
@@ -148,7 +211,31 @@ class Export {
 }  // namespace
 
 SessionExport export_session(FleetStore& store, const SessionExportOptions& options) {
-  return Export(store, options).run(store);
+  Export made(device_of_session(store.session(options.session)), options);
+  store.visit_answers(options.session, options.tag, [&](const FleetAnswer& answer) { made.add(answer); });
+  return made.write();
+}
+
+SessionExport export_golden(FleetStore& store, GoldenSets& golden, const SessionExportOptions& options) {
+  const int64_t version = options.golden_version;
+  const std::string device = golden_device(golden, version, options.device);
+  std::map<std::string, GoldenEntry> entries;
+  golden.visit(version, device, [&](const GoldenEntry& one) { entries.emplace(one.configuration, one); });
+  Export made(device_of_session(store.session(entries.begin()->second.session)), options);
+  store.visit_configurations(options.tag, [&](const FleetConfiguration& one) {
+    const auto entry = entries.find(one.id);
+    if (entry == entries.end()) {
+      if (!options.tag.empty())
+        made.add({.configuration = one, .missing = fmt::format("golden set {} does not have it", version)});
+      return;
+    }
+    const Decision& decision = entry->second.decision;
+    made.add({.configuration = one,
+              .decision = decision,
+              .finalists = finalists_of(decision),
+              .kernels = golden.kernels(version, entry->second)});
+  });
+  return made.write();
 }
 
 }  // namespace attune

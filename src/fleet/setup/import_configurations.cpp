@@ -10,9 +10,14 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "formats/csv/csv_document.h"
 #include "formats/csv/shape_list.h"
+#include "formats/find_db/fin_results.h"
 #include "formats/find_db/find_db.h"
 #include "formats/find_db/find_db_shapes.h"
+#include "formats/perf_db/perf_db.h"
+#include "formats/perf_db/perf_db_shapes.h"
+#include "formats/tune_gemm/tune_gemm.h"
 #include "ops/op.h"
 
 namespace attune {
@@ -23,7 +28,8 @@ class Gathering {
  public:
   Gathering(const ImportOptions& options, ImportedConfigurations& imported) : options_(options), imported_(imported) {}
 
-  void add(const Problem& problem, size_t line) {
+  /// Returns the configuration's id; empty: its op refuses the problem.
+  std::string add(const Problem& problem, size_t line) {
     Problem normal;
     try {
       normal = op_of(problem).normalise(problem, {});
@@ -32,18 +38,37 @@ class Gathering {
       if (options_.driver.strict) fail(ErrorCode::invalid_input, "{}", sentence);
       imported_.notices.push_back(sentence);
       ++imported_.num_refused;
-      return;
+      return {};
     }
-    const std::string id = configuration_id(normal);
-    if (!ids_.insert(id).second) return;
+    std::string id = configuration_id(normal);
+    if (!ids_.insert(id).second) return id;
     imported_.configurations.push_back({.id = id,
                                         .op = std::string(normal.op()),
                                         .key = normal.key(),
-                                        .line = normal.key(),
-                                        .source = source_of(),
+                                        .source = imported_.source,
                                         .added_at = {},
                                         .tags = {options_.tag},
                                         .is_recurrent = options_.is_recurrent});
+    return id;
+  }
+
+  void add(MiopenShapes found) {
+    imported_.num_lines = found.num_keys;
+    imported_.num_refused = found.num_untunable;
+    add_notices(std::move(found.notices));
+    std::vector<std::string> ids;
+    for (const MiopenShape& one : found.shapes) ids.push_back(add(one.problem, one.line));
+    std::set<std::pair<std::string, std::string>> known;  // Two keys may be one configuration.
+    for (MiopenResult& one : found.results) {
+      const std::string& id = ids[one.shape];
+      if (!id.empty() && known.emplace(id, one.solver).second)
+        imported_.foreign.push_back({.configuration = id,
+                                     .solver = std::move(one.solver),
+                                     .algorithm = std::move(one.algorithm),
+                                     .time_ms = std::move(one.time_ms),
+                                     .workspace_bytes = std::move(one.workspace_bytes),
+                                     .params = std::move(one.params)});
+    }
   }
 
   /// Each notice is about a skipped entry.
@@ -53,10 +78,6 @@ class Gathering {
   }
 
  private:
-  std::string source_of() const {
-    return options_.source.empty() ? std::filesystem::path(imported_.name).filename().string() : options_.source;
-  }
-
   const ImportOptions& options_;
   ImportedConfigurations& imported_;
   std::set<std::string> ids_;
@@ -83,6 +104,51 @@ void refuse_op(const ImportOptions& options, const std::string& name) {
          shown(name, 500));
 }
 
+/// The columns of a foreign result hold so many bytes.
+constexpr size_t kMaxForeignName = 255;
+
+void check_foreign(const ImportedConfigurations& imported) {
+  for (const ForeignResult& one : imported.foreign) {
+    if (one.solver.size() > kMaxForeignName || one.algorithm.size() > kMaxForeignName)
+      fail(ErrorCode::invalid_input, "{}: a solver's or algorithm's name has more than {} bytes: '{}'", imported.name,
+           kMaxForeignName, shown(one.solver));
+  }
+}
+
+using MiopenReader = MiopenShapes (*)(const std::filesystem::path&, bool with_results);
+
+/// The reader of a file that names problems of `conv` and what solvers reached; null: it is of another kind.
+MiopenReader miopen_reader(const std::string& file) {
+  if (is_find_db(file)) return &read_find_db_shapes;
+  const bool is_named_database = file.ends_with(".db") || file.ends_with(".udb") || file.ends_with(".kdb");
+  if (is_named_database || is_perf_db_text(file) || is_perf_db_sqlite(file)) return &read_perf_db_shapes;
+  return !is_yaml(file) && is_fin_results(file) ? &read_fin_results : nullptr;
+}
+
+void add_file(Gathering& gathering, ImportedConfigurations& imported, const ImportOptions& options) {
+  if (is_driver_file(options.file)) {
+    refuse_op(options, imported.name);
+    return add_driver_lines(gathering, imported, read_driver_lines(options.file, options.driver));
+  }
+  refuse_driver_options(options);
+  if (const MiopenReader read = miopen_reader(options.file); read != nullptr) {
+    refuse_op(options, imported.name);
+    return gathering.add(read(options.file, options.with_results));
+  }
+  if (is_yaml(options.file)) {
+    refuse_op(options, imported.name);
+    const TuneGemmFile sizes = read_tune_gemm(options.file);
+    imported.num_lines = sizes.entries.size();
+    imported.notices = sizes.notices;
+    for (const TuneGemmEntry& one : sizes.entries) gathering.add(one.problem, one.line);
+    return;
+  }
+  ShapeList list = read_shapes(options.file, {.op = options.op, .settings = {}, .max_rows = {}});
+  imported.num_lines = list.shapes.size();
+  imported.notices = std::move(list.notices);
+  for (const Shape& one : list.shapes) gathering.add(one.problem, one.line);
+}
+
 }  // namespace
 
 std::string configuration_id(const Problem& problem) { return hash128(problem.key()).hex(); }
@@ -92,31 +158,23 @@ ImportedConfigurations read_configurations(const ImportOptions& options) {
     fail(ErrorCode::invalid_input, "name one source: a file with -f, or one command line of MIOpenDriver with -d");
   ImportedConfigurations imported;
   imported.name = options.file.empty() ? "-d" : options.file;
+  imported.source = options.source.empty() ? std::filesystem::path(imported.name).filename().string() : options.source;
   Gathering gathering(options, imported);
-  if (!options.line.empty()) {
+  if (options.line.empty()) {
+    add_file(gathering, imported, options);
+  } else {
     refuse_op(options, imported.name);
     add_driver_lines(gathering, imported, parse_driver_lines(options.line, "-d", options.driver));
-  } else if (is_driver_file(options.file)) {
-    refuse_op(options, imported.name);
-    add_driver_lines(gathering, imported, read_driver_lines(options.file, options.driver));
-  } else if (is_find_db(options.file)) {
-    refuse_op(options, imported.name);
-    refuse_driver_options(options);
-    FindDbShapes found = read_find_db_shapes(options.file);
-    imported.num_lines = found.num_keys;
-    imported.num_refused = found.num_untunable;
-    gathering.add_notices(std::move(found.notices));
-    for (const FindDbShape& one : found.shapes) gathering.add(one.problem, one.line);
-  } else {
-    refuse_driver_options(options);
-    ShapeList list = read_shapes(options.file, {.op = options.op, .settings = {}, .max_rows = {}});
-    imported.num_lines = list.shapes.size();
-    imported.notices = std::move(list.notices);
-    for (const Shape& one : list.shapes) gathering.add(one.problem, one.line);
   }
   if (imported.configurations.empty())
     fail(ErrorCode::invalid_input, "{}",
          imported.notices.empty() ? imported.name + ": there is no configuration in it" : imported.notices.front());
+  if (options.with_results && imported.foreign.empty())
+    fail(ErrorCode::invalid_input,
+         "--results keeps what a find-db, a perf-db or results of fin state, and this has "
+         "none: '{}'",
+         shown(imported.name, 500));
+  check_foreign(imported);
   return imported;
 }
 

@@ -6,12 +6,14 @@
 
 #include "formats/driver/driver_lines.h"
 #include "store/fleet/fleet_store.h"
+#include "store/fleet/foreign_results.h"
 
 namespace attune {
 
 /// The source of an import, and the notes that are kept with its configurations.
 struct ImportOptions {
-  std::string file;  ///< Driver lines, a find-db, or a CSV list of shapes of any op.
+  /// Driver lines, a find-db, a perf-db, results of fin, YAML sizes, or a CSV list of shapes of any op.
+  std::string file;
   std::string line;  ///< Instead of a file: one driver line.
   DriverOptions driver;
   std::string op;  ///< Family of a CSV list; empty: chosen by family_of_file().
@@ -19,6 +21,7 @@ struct ImportOptions {
   std::string source;         ///< `customer`, `benchmark`, `issue#N`; empty: the file's name.
   bool only_tag = false;      ///< Configurations that are not in the store are not added.
   bool is_recurrent = false;  ///< To be tuned again when a solver changes.
+  bool with_results = false;  ///< Keep what the file says of solvers as foreign results.
 };
 
 /// The configurations of a source, each once.
@@ -31,11 +34,13 @@ struct ImportedConfigurations {
   std::vector<DriverSkip> skipped;
   size_t num_refused = 0;            ///< Problems that their op does not accept.
   std::vector<std::string> notices;  ///< One sentence each, with file and line.
+  std::string source;                ///< Under which foreign results are kept.
+  std::vector<ForeignResult> foreign;
 };
 
 /// Reads and normalises the problems; stores nothing. Throws invalid_input `lines.txt:17: …` for a broken file and
-/// one of another kind, for a source without any configuration, and with DriverOptions::strict for the first skipped
-/// line or problem.
+/// one of another kind, for a source without any configuration, with DriverOptions::strict for the first skipped line
+/// or problem, and for foreign results of a file that has none.
 ImportedConfigurations read_configurations(const ImportOptions& options);
 
 /// What an import changed.
@@ -43,6 +48,7 @@ struct ImportCounts {
   size_t num_new = 0, num_tagged = 0;
   size_t num_unknown = 0;  ///< With only_tag: not in the store, so not tagged.
 };
+/// Foreign results are stored by ForeignResults::replace().
 ImportCounts store_configurations(FleetStore& store, const ImportOptions& options,
                                   const ImportedConfigurations& imported);
 

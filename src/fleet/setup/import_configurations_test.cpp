@@ -87,6 +87,37 @@ TEST_F(ImportConfigurations, AFindDbAndAListOfShapesNameTheSameConfigurations) {
   EXPECT_THAT(list.configurations[0].key, HasSubstr("m=1"));
 }
 
+TEST_F(ImportConfigurations, APerfDbResultsOfFinAndYamlSizesAreRead) {
+  const std::string key = "2x8x9x8x1x3x3x1x8x2x1x1x0x1x1x0x1x1x0x0x1xNCHWxFP32xF";
+  const auto lines = read_configurations(of("lines.txt", kLines));
+  const auto rows = read_configurations(of("a.db.txt", key + "=ConvDirect:1,2\n"));
+  ASSERT_EQ(rows.configurations.size(), 1u);
+  EXPECT_EQ(rows.configurations[0].id, lines.configurations[0].id);
+  const auto jobs =
+      read_configurations(of("out.json", "[{\"db_key\": \"8-9-8-3x3-8-9-8-2-1x1-1x1-1x1-0-NCHW-FP32-F\"}]"));
+  EXPECT_EQ(jobs.configurations[0].id, lines.configurations[0].id);
+  const auto sizes =
+      read_configurations(of("sizes.yaml", "- {'M': 8, 'N': 16, 'K': 32, 'rowMajorA': 'T', 'rowMajorB': 'N'}\n"));
+  ASSERT_EQ(sizes.configurations.size(), 1u);
+  EXPECT_THAT(sizes.configurations[0].key, HasSubstr("gemm_a16w16"));
+  EXPECT_THAT(refusal(of("cut.json", "[\n{\"db_key\": \"8-9")), HasSubstr("cut.json:2: the JSON is cut off"));
+}
+
+TEST_F(ImportConfigurations, ResultsOfTheFileAreKeptOnlyIfAskedFor) {
+  auto options = of("a.fdb.txt", "8-9-8-3x3-8-9-8-2-1x1-1x1-1x1-0-NCHW-FP32-F=S:0.5,72,A;T:0.0,0,A\n");
+  EXPECT_TRUE(read_configurations(options).foreign.empty());
+  options.with_results = true;
+  const auto imported = read_configurations(options);
+  ASSERT_EQ(imported.foreign.size(), 1u);
+  EXPECT_EQ(imported.foreign[0].configuration, imported.configurations[0].id);
+  EXPECT_EQ(imported.foreign[0].time_ms, "0.5");
+  EXPECT_EQ(imported.source, "a.fdb.txt");
+  EXPECT_THAT(imported.notices, ElementsAre(HasSubstr("a.fdb.txt:1: 1 result without a usable time")));
+  auto lines = of("lines.txt", kLines);
+  lines.with_results = true;
+  EXPECT_THAT(refusal(lines), HasSubstr("--results"));
+}
+
 TEST_F(ImportConfigurations, OtherSourcesAreRefused) {
   EXPECT_THAT(refusal(of("text.txt", "hello world\n")), HasSubstr("text.txt"));
   EXPECT_THAT(refusal(of("bad.txt", "MIOpenDriver conv -n 0 -F 1\n")), HasSubstr("bad.txt:1: "));

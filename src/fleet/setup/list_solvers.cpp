@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -26,9 +27,9 @@ std::optional<Problem> sample_for(const Solver& solver, const Op& op, const Devi
 
 }  // namespace
 
-std::vector<FleetSolver> list_solvers(Executor& executor) {
+std::vector<ListedSolver> list_solvers(Executor& executor) {
   const DeviceInfo& device = executor.device();
-  std::vector<FleetSolver> found;
+  std::vector<ListedSolver> found;
   for (const FamilySpec& family : families()) {
     const Op* const op = find_op(family.op);
     if (op == nullptr) continue;
@@ -42,15 +43,31 @@ std::vector<FleetSolver> list_solvers(Executor& executor) {
       for (const SolverEntry* const entry : entries) {
         const Contender* const one = find_contender(all, entry->id);
         if (one == nullptr || !one->support.yes) continue;
-        found.push_back({.id = entry->id,
-                         .version = one->version,
-                         .op = std::string(family.op),
-                         .is_tunable = one->space.size() > 1 || !one->parts.empty(),
-                         .title = entry->title});
+        found.push_back({{.id = entry->id,
+                          .version = one->version,
+                          .op = std::string(family.op),
+                          .is_tunable = one->space.size() > 1 || !one->parts.empty(),
+                          .title = entry->title},
+                         one->versions});
       }
     }
   }
   return found;
+}
+
+std::vector<FleetSolver> solvers_of(const std::vector<ListedSolver>& listed) {
+  std::vector<FleetSolver> all;
+  for (const ListedSolver& one : listed) all.push_back(one.solver);
+  return all;
+}
+
+Versions versions_of(const std::vector<ListedSolver>& listed, const std::vector<FleetSolver>& chosen) {
+  Versions versions;
+  for (const ListedSolver& one : listed) {
+    const auto is_it = [&](const FleetSolver& other) { return other.id == one.solver.id && other.op == one.solver.op; };
+    if (std::ranges::any_of(chosen, is_it)) versions.insert(one.versions.begin(), one.versions.end());
+  }
+  return versions;
 }
 
 }  // namespace attune

@@ -36,8 +36,9 @@ bool is_blank(std::string_view line) { return trim(line).empty(); }
 /// Feeds physical lines to libcsv, which splits cells, and records where the bytes of each record begin.
 class CsvBuilder {
  public:
-  explicit CsvBuilder(std::string name) {
+  explicit CsvBuilder(std::string name, size_t first_line = 1) : line_(first_line) {
     document_.name_ = std::move(name);
+    document_.first_line_ = first_line;
     // STRICT: a quotation mark in the middle of a cell is an error.
     if (csv_init(&parser_, CSV_STRICT | CSV_STRICT_FINI) != 0) throw std::bad_alloc();
   }
@@ -191,7 +192,7 @@ class CsvBuilder {
 
   CsvDocument document_;
   csv_parser parser_{};
-  size_t line_ = 1, line_begin_ = 0, searched_ = 0;
+  size_t line_, line_begin_ = 0, searched_ = 0;
   size_t record_begin_ = 0, record_line_ = 1, rows_first_cell_ = 0;
   uint32_t unquoted_begin_ = 0;
   int records_in_line_ = 0;
@@ -218,8 +219,8 @@ CsvDocument CsvDocument::read(const std::filesystem::path& path) {
   return builder.finish();
 }
 
-CsvDocument CsvDocument::parse(std::string_view content, std::string name) {
-  CsvBuilder builder(std::move(name));
+CsvDocument CsvDocument::parse(std::string_view content, std::string name, size_t first_line) {
+  CsvBuilder builder(std::move(name), first_line);
   builder.reserve(content.size());
   builder.append(content);
   return builder.finish();

@@ -23,10 +23,12 @@ class CsvDocument {
   /// Streams the file and stops at the first line that exceeds the bounds, is not UTF-8, or contains control
   /// characters.
   static CsvDocument read(const std::filesystem::path& path);
-  /// Like read(), for text in memory; `name` is used in messages.
-  static CsvDocument parse(std::string_view content, std::string name);
+  /// Like read(), for text in memory; `name` is used in messages. `first_line`: the header's number; 0 where a program
+  /// put it before the lines of another file.
+  static CsvDocument parse(std::string_view content, std::string name, size_t first_line = 1);
 
   const std::string& name() const noexcept { return name_; }
+  size_t first_line() const noexcept { return first_line_; }  ///< The header's, see parse().
   const std::vector<std::string>& columns() const noexcept { return columns_; }
   /// Finds a column by exact spelling, then ignoring case.
   std::optional<size_t> find_column(std::string_view column) const;
@@ -62,7 +64,7 @@ class CsvDocument {
   std::vector<std::string> columns_;
   std::vector<uint32_t> cell_ends_;  ///< Ends of the cells of all rows, each in the text of its row's cells.
   std::vector<Row> rows_;
-  size_t header_end_ = 0;
+  size_t header_end_ = 0, first_line_ = 1;
   bool crlf_ = false;
 };
 

@@ -44,12 +44,15 @@ std::string_view trimmed(const char* begin, const char* end) {
 
 CsvScan::CsvScan(const std::filesystem::path& path) : CsvScan(read_file(path, kMaxCsvFileBytes), path.string()) {}
 
-CsvScan::CsvScan(std::string content, std::string name)
-    : content_(std::move(content)), head_(CsvDocument::parse("-", name)) {
+CsvScan::CsvScan(std::string content, std::string name, size_t first_line)
+    : content_(std::move(content)),
+      head_(CsvDocument::parse("-", name)),
+      next_line_(first_line + 1),
+      line_(first_line) {
   at_ = std::min(content_.find('\n'), content_.size());
   const std::string_view header = std::string_view(content_).substr(0, at_);
   if (!is_simple_text(content_) || trim(header).empty() || !has_short_lines(content_)) {
-    whole_ = CsvDocument::parse(content_, std::move(name));
+    whole_ = CsvDocument::parse(content_, std::move(name), first_line);
     head_ = CsvDocument::parse(whole_->header_text(), whole_->name());
     content_ = {};
     return;

@@ -17,8 +17,8 @@ class CsvScan {
  public:
   /// Reads the file. Throws what CsvDocument::read() throws.
   explicit CsvScan(const std::filesystem::path& path);
-  /// Like the above, for text in memory; `name` is used in messages.
-  CsvScan(std::string content, std::string name);
+  /// Like the above, for text in memory; `name` is used in messages. `first_line`: see CsvDocument::parse().
+  CsvScan(std::string content, std::string name, size_t first_line = 1);
 
   /// The header row.
   const CsvDocument& head() const noexcept { return head_; }
@@ -37,7 +37,7 @@ class CsvScan {
   std::string content_;
   CsvDocument head_;
   std::optional<CsvDocument> whole_;  ///< Used for a file that is not plain.
-  size_t at_ = 0, next_row_ = 0, next_line_ = 2, line_ = 1;
+  size_t at_ = 0, next_row_ = 0, next_line_, line_;
   std::vector<std::string_view> cells_;
 };
 

@@ -59,11 +59,6 @@ FindDbEntry entry_of(const TextDbEntry& from, const std::string& name, size_t li
        shown(from.id), all.size);
 }
 
-bool is_usable_time(std::string_view text) {
-  const auto time = parse_double(text);
-  return time && std::isfinite(*time) && *time > 0;
-}
-
 /// Sorts behind all times if it is no number.
 double time_of(const FindDbEntry& entry) {
   const auto time = parse_double(entry.time_ms);
@@ -73,7 +68,7 @@ double time_of(const FindDbEntry& entry) {
 /// The first defect of an entry; empty: none.
 std::string defect_of(const FindDbEntry& entry) {
   if (entry.solver.empty()) return "an entry names no solver";
-  if (!is_usable_time(entry.time_ms))
+  if (!has_usable_time(entry))
     return fmt::format("the time of {} must be a positive number of milliseconds, got '{}'", entry.solver,
                        shown(entry.time_ms));
   if (const auto bytes = parse_int(entry.workspace_bytes); !bytes || *bytes < 0)
@@ -91,16 +86,18 @@ std::string key_defect(std::string_view key) {
   }
 }
 
-/// Calls `report(what)` for each defect of a record until it returns false.
+/// Calls `report(what, is_time)` for each defect of a record until it returns false.
 template <typename Report>
 void find_defects(const FindDbRecord& record, Report report) {
-  if (const std::string what = key_defect(record.key); !what.empty() && !report(what)) return;
+  if (const std::string what = key_defect(record.key); !what.empty() && !report(what, false)) return;
   for (size_t i = 0; i < record.entries.size(); ++i) {
     const FindDbEntry& entry = record.entries[i];
-    if (const std::string what = defect_of(entry); !what.empty() && !report(what)) return;
+    if (const std::string what = defect_of(entry);
+        !what.empty() && !report(what, !entry.solver.empty() && !has_usable_time(entry)))
+      return;
     const bool is_repeated = std::any_of(record.entries.begin(), record.entries.begin() + static_cast<ptrdiff_t>(i),
                                          [&](const FindDbEntry& one) { return one.solver == entry.solver; });
-    if (is_repeated && !report(fmt::format("the solver {} stands twice in one line", entry.solver))) return;
+    if (is_repeated && !report(fmt::format("the solver {} stands twice in one line", entry.solver), false)) return;
   }
 }
 
@@ -122,6 +119,11 @@ void append_entry(std::string& text, const FindDbEntry& entry) {
 }
 
 }  // namespace
+
+bool has_usable_time(const FindDbEntry& entry) {
+  const auto time = parse_double(entry.time_ms);
+  return time && std::isfinite(*time) && *time > 0;
+}
 
 FindDb FindDb::parse_with_defects(std::string content, const std::string& name) {
   FindDb db;
@@ -162,7 +164,7 @@ size_t FindDb::num_entries() const noexcept {
 
 void FindDb::check() const {
   for (const FindDbRecord& record : records_) {
-    find_defects(record, [&](const std::string& what) -> bool {
+    find_defects(record, [&](const std::string& what, bool) -> bool {
       fail(ErrorCode::invalid_input, "{}:{}: {}", name_, record.line, what);
     });
   }
@@ -171,8 +173,8 @@ void FindDb::check() const {
 std::vector<FindDbDefect> FindDb::defects() const {
   std::vector<FindDbDefect> found;
   for (const FindDbRecord& record : records_) {
-    find_defects(record, [&](const std::string& what) {
-      found.push_back({record.line, std::string(record.key), what});
+    find_defects(record, [&](const std::string& what, bool is_time) {
+      found.push_back({record.line, std::string(record.key), what, is_time});
       return true;
     });
   }
@@ -250,6 +252,30 @@ bool is_find_db(const std::filesystem::path& path) {
 
 std::string miopen_device_name(std::string_view arch, int64_t num_units) {
   return num_units <= 64 ? fmt::format("{}_{}", arch, num_units) : fmt::format("{}{:x}", arch, num_units);
+}
+
+std::optional<MiopenDevice> device_of_miopen_file(const std::filesystem::path& path) {
+  const std::string file = path.filename().string();
+  const std::string_view name = std::string_view(file).substr(0, file.find('.'));
+  if (!name.starts_with("gfx") || file.ends_with(".udb") || file.ends_with(".ufdb.txt") || file.ends_with(".udb.txt"))
+    return std::nullopt;
+  constexpr int64_t kMaxDecimal = 64, kMaxUnits = 4096;
+  if (const size_t line = name.rfind('_'); line != std::string_view::npos) {
+    const auto units = parse_int(name.substr(line + 1));
+    if (!units || *units < 1 || *units > kMaxDecimal) return std::nullopt;
+    return MiopenDevice{std::string(name.substr(0, line)), *units};
+  }
+  // gfx90a68: architectures of RDNA have four digits, others three.
+  const size_t size = name.starts_with("gfx1") ? 7 : 6;
+  if (name.size() <= size) return std::nullopt;
+  int64_t units = 0;
+  for (const char digit : name.substr(size)) {
+    const auto value = std::string_view("0123456789abcdef").find(digit);
+    if (value == std::string_view::npos || units > kMaxUnits) return std::nullopt;
+    units = units * 16 + static_cast<int64_t>(value);
+  }
+  if (units <= kMaxDecimal || units > kMaxUnits) return std::nullopt;
+  return MiopenDevice{std::string(name.substr(0, size)), units};
 }
 
 }  // namespace attune

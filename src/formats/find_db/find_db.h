@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,9 @@ struct FindDbEntry {
   bool is_v1() const noexcept { return kernel_key.data() != nullptr; }
 };
 
+/// Whether its time is a positive, finite number.
+bool has_usable_time(const FindDbEntry& entry);
+
 struct FindDbRecord {
   std::string_view key;
   size_t line = 0;  ///< In the file; 0: added.
@@ -34,6 +38,7 @@ struct FindDbDefect {
   size_t line = 0;
   std::string key;
   std::string what;
+  bool is_time = false;  ///< The time of an entry is not usable.
 };
 
 /// The times of a find-db. Records and entries can be reordered and removed; their views stay valid as long as the
@@ -91,5 +96,12 @@ bool is_find_db(const std::filesystem::path& path);
 /// `<arch><cu>`: up to 64 compute units as `_` and a decimal number, above as lower-case hexadecimal: gfx906_60,
 /// gfx90878.
 std::string miopen_device_name(std::string_view arch, int64_t num_units);
+/// The device that the name of a system file of an AMD device states: `gfx90878.HIP.fdb.txt`, `gfx906_60.db`.
+struct MiopenDevice {
+  std::string arch;
+  int64_t num_units = 0;
+};
+/// Nothing for other names, and for files of users (`gfx90878_1.1.0.udb`).
+std::optional<MiopenDevice> device_of_miopen_file(const std::filesystem::path& path);
 
 }  // namespace attune

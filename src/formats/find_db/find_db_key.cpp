@@ -59,12 +59,16 @@ void read_suffixes(std::string_view text, FindDbKey& key) {
   while (!text.empty()) {
     const size_t end = std::min(text.find('_', 1), text.size());
     const std::string_view one = text.substr(0, end);
+    if (key.num_units > 0)
+      fail(ErrorCode::invalid_input, "the key's compute units must be its end, '{}' follows", shown(one));
     if (one.starts_with("_g") && key.casts.empty() && key.conv.groups == 1)
       key.conv.groups = key_number(one.substr(2), "groups", 2);
+    else if (one.starts_with("_cu"))
+      key.num_units = key_number(one.substr(3), "compute units", 1);
     else if (one.size() > 3 && (one.starts_with("_ci") || one.starts_with("_cw") || one.starts_with("_co")))
       key.casts += one;
     else
-      fail(ErrorCode::invalid_input, "the key ends in '{}', only _gN, _ciT, _cwT and _coT are known", shown(one));
+      fail(ErrorCode::invalid_input, "the key ends in '{}', only _gN, _ciT, _cwT, _coT and _cuN are known", shown(one));
     text.remove_prefix(end);
   }
 }
@@ -146,12 +150,14 @@ std::string FindDbKey::text() const {
                      is_forward ? conv.k : conv.c, axes_text(second, conv.is_3d, '-'), conv.n,
                      axes_text(conv.pad, conv.is_3d, 'x'), axes_text(conv.stride, conv.is_3d, 'x'),
                      axes_text(conv.dilation, conv.is_3d, 'x'), conv.bias, layout, conv.dtype,
-                     letter_of(conv.direction), conv.groups == 1 ? "" : fmt::format("_g{}", conv.groups), casts);
+                     letter_of(conv.direction), conv.groups == 1 ? "" : fmt::format("_g{}", conv.groups), casts) +
+         (num_units == 0 ? "" : fmt::format("_cu{}", num_units));
 }
 
 std::string why_untunable(const FindDbKey& key) {
   if (std::string why = why_no_problem(key.conv); !why.empty()) return why;
   if (!key.casts.empty()) return fmt::format("it casts its tensors, {}", key.casts);
+  if (key.num_units > 0) return fmt::format("it is for {} compute units alone", key.num_units);
   const Extents output = output_of(key.conv);
   if (output == key.stated_output) return "";
   return fmt::format("it states the output {}, its input gives {}", axes_text(key.stated_output, key.conv.is_3d, 'x'),
@@ -165,7 +171,7 @@ std::optional<Problem> problem_of_find_db_key(std::string_view text) {
 }
 
 std::string find_db_key_of(const Problem& problem) {
-  FindDbKey key{.conv = miopen_conv_of(problem), .stated_output = {}, .casts = {}};
+  FindDbKey key{.conv = miopen_conv_of(problem), .stated_output = {}, .casts = {}, .num_units = 0};
   key.stated_output = output_of(key.conv);
   return key.text();
 }

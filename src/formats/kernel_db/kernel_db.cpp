@@ -30,7 +30,11 @@ const std::vector<std::string>& KernelDb::own_schema() {
 
 bool is_kernel_db(const std::filesystem::path& path) { return tables_of_sqlite_file(path) == kKernelTables; }
 
-KernelDb read_kernel_db(const std::filesystem::path& path) {
+namespace {
+
+/// `take(row, defect)`: a row, and why it cannot be used; empty: it can.
+template <typename Take>
+KernelDb read_kernels(const std::filesystem::path& path, Take take) {
   ForeignDatabase file(path);
   file.require_tables(kKernelTables);
   file.require_columns("kern_db", kKernelColumns);
@@ -54,16 +58,35 @@ KernelDb read_kernel_db(const std::filesystem::path& path) {
       row.uncompressed_size = size;
       row.blob.resize(blob.get_len());
       if (!row.blob.empty()) blob.read(0, row.blob.data(), row.blob.size());
+      std::string defect;
       try {
         kernel_bytes(row);
-      } catch (Error& error) {
-        error.add_context(fmt::format("{}: kernel {} '{}'", path.string(), id, shown(row.name)));
-        throw;
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::invalid_input) throw;
+        defect = error.what();
       }
-      db.kernels.push_back(row);
+      take(db, row, defect);
     }
   });
   return db;
+}
+
+}  // namespace
+
+KernelDb read_kernel_db(const std::filesystem::path& path) {
+  return read_kernels(path, [&](KernelDb& db, const KernelDbRow& row, const std::string& defect) {
+    if (!defect.empty())
+      fail(ErrorCode::invalid_input, "{}: kernel {} '{}': {}", path.string(), row.id, shown(row.name), defect);
+    db.kernels.push_back(row);
+  });
+}
+
+KernelDb read_kernel_db_with_defects(const std::filesystem::path& path, std::vector<KernelDbDefect>& defects) {
+  return read_kernels(path, [&](KernelDb& db, const KernelDbRow& row, const std::string& defect) {
+    if (!defect.empty()) defects.push_back({row.id, row.name, defect});
+    db.kernels.push_back(row);
+    db.kernels.back().blob.clear();
+  });
 }
 
 std::string kernel_db_bytes(const KernelDb& db) {

@@ -33,6 +33,13 @@ bool is_kernel_db(const std::filesystem::path& path);
 /// Reads a database and checks each kernel: its blob expands to the stated size, never further, and has the stated
 /// hash. Throws invalid_input (ForeignDatabase), and for the first kernel that fails.
 KernelDb read_kernel_db(const std::filesystem::path& path);
+/// A kernel that cannot be used, without the file's name.
+struct KernelDbDefect {
+  int64_t id = 0;
+  std::string name, what;
+};
+/// The same without the blobs, which need not be in memory together. Kernels that fail are added to `defects`.
+KernelDb read_kernel_db_with_defects(const std::filesystem::path& path, std::vector<KernelDbDefect>& defects);
 /// The bytes of a SQLite file with the same `.dump` as the one that was read. Throws invalid_input for repeated
 /// kernels.
 std::string kernel_db_bytes(const KernelDb& db);

@@ -252,29 +252,55 @@ PerfDb read_perf_db(const std::filesystem::path& path) {
   return db;
 }
 
-PerfDb parse_perf_db_text(std::string_view content, const std::string& name) {
+namespace {
+
+/// `report(record, defect, is_repeated)`: a line or a solver is skipped.
+template <typename Report>
+PerfDb parse_perf_db_records(std::string_view content, const std::string& name, Report report) {
   PerfDb db{.schema = PerfDb::own_schema(), .configs = {}, .rows = {}};
   std::unordered_map<std::string_view, size_t> lines;
   for (const TextDbRecord& record : parse_text_db(content, name)) {
-    try {
-      const auto [first, is_new] = lines.emplace(record.key, record.line);
-      if (!is_new) fail(ErrorCode::invalid_input, "the key of line {} again", first->second);
-      PerfDbConfig config = config_of_key(record.key);
-      config.id = static_cast<int64_t>(db.configs.size()) + 1;
-      std::set<std::string_view> solvers;
-      for (const TextDbEntry& entry : record.entries) {
-        if (!solvers.insert(entry.id).second)
-          fail(ErrorCode::invalid_input, "the solver {} stands twice in one line", entry.id);
-        db.rows.push_back(
-            {static_cast<int64_t>(db.rows.size()) + 1, std::string(entry.id), config.id, std::string(entry.values)});
-      }
-      db.configs.push_back(std::move(config));
-    } catch (Error& error) {
-      error.add_context(fmt::format("{}:{}", name, record.line));
-      throw;
+    const auto [first, is_new] = lines.emplace(record.key, record.line);
+    if (!is_new) {
+      report(record, fmt::format("the key of line {} again", first->second), true);
+      continue;
     }
+    PerfDbConfig config;
+    try {
+      config = config_of_key(record.key);
+    } catch (const Error& error) {
+      report(record, error.what(), false);
+      continue;
+    }
+    config.id = static_cast<int64_t>(db.configs.size()) + 1;
+    config.line = record.line;
+    std::set<std::string_view> solvers;
+    for (const TextDbEntry& entry : record.entries) {
+      if (!solvers.insert(entry.id).second)
+        report(record, fmt::format("the solver {} stands twice in one line", entry.id), true);
+      else
+        db.rows.push_back({static_cast<int64_t>(db.rows.size()) + 1, std::string(entry.id), config.id,
+                           std::string(entry.values), record.line});
+    }
+    db.configs.push_back(std::move(config));
   }
   return db;
+}
+
+}  // namespace
+
+PerfDb parse_perf_db_text(std::string_view content, const std::string& name) {
+  return parse_perf_db_records(content, name, [&](const TextDbRecord& record, const std::string& what, bool) {
+    fail(ErrorCode::invalid_input, "{}:{}: {}", name, record.line, what);
+  });
+}
+
+PerfDb read_perf_db_text_with_defects(const std::filesystem::path& path, std::vector<PerfDbDefect>& defects) {
+  const std::string content = read_file(path, kMaxTextDbBytes);
+  return parse_perf_db_records(
+      content, path.string(), [&](const TextDbRecord& record, std::string what, bool is_repeated) {
+        defects.push_back({record.line, std::string(record.key), std::move(what), is_repeated});
+      });
 }
 
 PerfDb read_perf_db_text(const std::filesystem::path& path) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -25,6 +26,7 @@ struct PerfDbConfig {
   int64_t id = 0;
   std::string layout, data_type, direction;
   std::array<int64_t, kPerfDbNumbers.size()> numbers{};
+  size_t line = 0;  ///< Of the text that it was read from; 0: of a database.
 };
 
 /// The parameters of one solver, which only it can read: `32,1,16`, or a name with blanks, commas and brackets.
@@ -33,6 +35,7 @@ struct PerfDbRow {
   std::string solver;
   int64_t config = 0;  ///< An id; an orphan names a config that is missing.
   std::string params;
+  size_t line = 0;  ///< As of a config.
 };
 
 struct PerfDb {
@@ -66,6 +69,16 @@ PerfDb read_perf_db(const std::filesystem::path& path);
 /// order of the lines.
 PerfDb read_perf_db_text(const std::filesystem::path& path);
 PerfDb parse_perf_db_text(std::string_view content, const std::string& name);
+/// A defect of a text that can be read.
+struct PerfDbDefect {
+  size_t line = 0;
+  std::string key;
+  std::string what;
+  bool is_repeated = false;  ///< The key of an earlier line, or a solver that stands twice in one.
+};
+/// Reads a text without its wrong lines and repeated solvers, which are added to `defects`. Throws invalid_input for
+/// what parse_text_db() refuses.
+PerfDb read_perf_db_text_with_defects(const std::filesystem::path& path, std::vector<PerfDbDefect>& defects);
 
 /// The bytes of a SQLite file with the same `.dump` as the one that was read. Throws invalid_input for repeated rows.
 std::string perf_db_bytes(const PerfDb& db);

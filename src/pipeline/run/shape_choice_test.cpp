@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string refusal(std::string_view only, std::string since = "") {
+std::string choice_refusal(std::string_view only, std::string since = "") {
   try {
     static_cast<void>(parse_shape_choice(only, std::move(since)));
   } catch (const Error& error) {
@@ -28,10 +28,10 @@ TEST(ShapeChoice, IsReadFromWords) {
   EXPECT_TRUE(both.changed && both.stale);
   EXPECT_EQ(both.since, "HEAD");
   EXPECT_FALSE(parse_shape_choice("stale", "").changed);
-  EXPECT_THAT(refusal("all"), HasSubstr("changed, stale or both"));
-  EXPECT_THAT(refusal("changed,"), HasSubstr("changed, stale or both"));
-  EXPECT_THAT(refusal("stale", "HEAD"), HasSubstr("--since needs --only changed"));
-  EXPECT_THAT(refusal("", "HEAD"), HasSubstr("--since needs --only changed"));
+  EXPECT_THAT(choice_refusal("all"), HasSubstr("changed, stale or both"));
+  EXPECT_THAT(choice_refusal("changed,"), HasSubstr("changed, stale or both"));
+  EXPECT_THAT(choice_refusal("stale", "HEAD"), HasSubstr("--since needs --only changed"));
+  EXPECT_THAT(choice_refusal("", "HEAD"), HasSubstr("--since needs --only changed"));
 }
 
 TEST(ShapeChoice, TheChosenRowsOfAListStandAsTheyWere) {

@@ -18,12 +18,13 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mutex.h"
+#include "store/fleet/custody_tables.h"
 
 namespace attune {
 namespace {
 
 /// Times are milliseconds since 1970; flags are 0 or 1; a text that is not known is empty.
-constexpr std::array<std::string_view, 1> kFleetMigrations = {
+constexpr std::array<std::string_view, 2> kFleetMigrations = {
     "CREATE TABLE schema_version (number INTEGER PRIMARY KEY, applied_at INTEGER NOT NULL, program TEXT NOT NULL);"
     "CREATE TABLE environment (id TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, device TEXT NOT NULL,"
     " versions TEXT NOT NULL, variables TEXT NOT NULL);"
@@ -63,6 +64,7 @@ constexpr std::array<std::string_view, 1> kFleetMigrations = {
     "CREATE TABLE kernel_bytes (sha256 TEXT PRIMARY KEY, size INTEGER NOT NULL, bytes BLOB NOT NULL);"
     "CREATE TABLE event (id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, session INTEGER NOT NULL,"
     " job INTEGER NOT NULL, agent TEXT NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL);",
+    kCustodyTables,
 };
 static_assert(kFleetMigrations.size() == kFleetSchemaVersion);
 
@@ -100,6 +102,9 @@ HeldFiles& held_files() {
 [[noreturn]] void fail_to_open(const std::filesystem::path& file, int error) {
   if (error == ELOOP)
     fail(ErrorCode::invalid_input, "a fleet's store must not be a link, name the file itself with {}: '{}'",
+         kFleetWords.setting, file.string());
+  if (error == ENOSPC || error == EDQUOT)
+    fail(ErrorCode::io, "no space left for the fleet's store, free some or name another with {}: '{}'",
          kFleetWords.setting, file.string());
   fail(ErrorCode::invalid_input, "the fleet's store cannot be opened for writing ({}), name another with {}: '{}'",
        std::strerror(error), kFleetWords.setting, file.string());

@@ -9,7 +9,7 @@
 namespace attune {
 
 /// docs/formats/fleet_store.md describes the tables.
-inline constexpr int kFleetSchemaVersion = 1;
+inline constexpr int kFleetSchemaVersion = 2;
 
 /// The application id in the header of a fleet's store ("Attf").
 inline constexpr int kFleetApplicationId = 0x41747466;

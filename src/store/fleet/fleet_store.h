@@ -16,8 +16,7 @@ namespace attune {
 /// A configuration: one normalised problem. Kept for good.
 struct FleetConfiguration {
   std::string id;       ///< The problem key's 128-bit hash as 32 hex digits.
-  std::string op, key;  ///< Problem::key().
-  std::string line;     ///< Canonical line of Problem::parse(): the key.
+  std::string op, key;  ///< Problem::key(), which Problem::parse() reads.
   std::string source;   ///< `benchmark`, `customer`, `issue#N`, or the file it came from.
   std::string added_at;
   std::vector<std::string> tags;

@@ -24,6 +24,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "store/fleet/fleet_schema.h"
 #include "store/journal.h"
 #include "testing/test_files.h"
 
@@ -40,7 +41,6 @@ FleetConfiguration configuration(int number, const std::string& tag = "t") {
   return {.id = hash128(problem.key()).hex(),
           .op = "conv",
           .key = problem.key(),
-          .line = problem.key(),
           .source = "benchmark",
           .added_at = "",
           .tags = {tag}};
@@ -152,7 +152,17 @@ TEST_F(FleetStoreTest, SeveralProgramsMayMakeTheStoreAtOnce) {
     EXPECT_EQ(status, 0);
   }
   EXPECT_EQ(number("SELECT count(*) FROM configuration"), 7);
-  EXPECT_EQ(number("SELECT count(*) FROM schema_version"), 1);
+  EXPECT_EQ(number("SELECT count(*) FROM schema_version"), kFleetSchemaVersion);
+}
+
+TEST_F(FleetStoreTest, AnOlderStoreIsBroughtToThePresentSchema) {
+  begin(*open(), 2);
+  for (const char* table : {"golden", "golden_kernel", "foreign_result"}) run(std::string("DROP TABLE ") + table);
+  run("DELETE FROM schema_version WHERE number = 2");
+  open();
+  EXPECT_EQ(number("SELECT count(*) FROM golden") + number("SELECT count(*) FROM foreign_result"), 0);
+  EXPECT_EQ(number("SELECT max(number) FROM schema_version"), kFleetSchemaVersion);
+  EXPECT_EQ(number("SELECT count(*) FROM configuration"), 2);
 }
 
 TEST_F(FleetStoreTest, RepeatedSetUpAddsNothing) {
@@ -587,7 +597,7 @@ TEST_F(FleetStoreTest, AKilledAgentLosesOnlyWhatItHadNotCommitted) {
 TEST_F(FleetStoreTest, ANewerSchemaIsRefused) {
   open();
   run("INSERT INTO schema_version VALUES (99, 0, 'attune 99')");
-  EXPECT_THAT(refusal([&] { open(); }), HasSubstr("schema 99 and this program supports up to 1"));
+  EXPECT_THAT(refusal([&] { open(); }), HasSubstr("schema 99 and this program supports up to 2"));
 }
 
 TEST_F(FleetStoreTest, FilesOfOthersAreRefusedAndUnchanged) {

@@ -348,13 +348,8 @@ class SqlFleetStore final : public FleetStore {
         [&](const std::string& id, const std::string& op, const std::string& problem, const std::string& source,
             long long added_at) {
           places.emplace(id, all.size());
-          all.push_back({.id = id,
-                         .op = op,
-                         .key = problem,
-                         .line = problem,
-                         .source = source,
-                         .added_at = utc_time_text(added_at),
-                         .tags = {}});
+          all.push_back(
+              {.id = id, .op = op, .key = problem, .source = source, .added_at = utc_time_text(added_at), .tags = {}});
         },
         tag, tag);
     sql_.each<std::string, std::string, long long>(

@@ -33,10 +33,10 @@ bool has_suffix(const std::filesystem::path& path, std::initializer_list<std::st
 ConvertedBytes convert_find_db(const std::filesystem::path& input, const std::filesystem::path& output,
                                const ConvertOptions& options) {
   if (has_suffix(output, {".csv"})) {
-    FindDbShapes found = read_find_db_shapes(input);
+    MiopenShapes found = read_find_db_shapes(input);
     std::vector<Problem> problems;
     problems.reserve(found.shapes.size());
-    for (FindDbShape& shape : found.shapes) problems.push_back(std::move(shape.problem));
+    for (MiopenShape& shape : found.shapes) problems.push_back(std::move(shape.problem));
     return {untuned_text(*find_family("conv"), problems), {counted(problems.size(), "shape"), found.notices}};
   }
   FindDb db = FindDb::read_with_defects(input);
@@ -46,12 +46,11 @@ ConvertedBytes convert_find_db(const std::filesystem::path& input, const std::fi
     fail(ErrorCode::invalid_input, "{}:{}: {}; --sort and --best need each key once", input.string(),
          repeated.front().line, repeated.front().what);
   const auto defects = db.defects();
-  const auto is_of_time = [](const FindDbDefect& one) { return one.what.starts_with("the time of"); };
-  const auto first = std::ranges::find_if(
-      defects, [&](const FindDbDefect& one) { return !options.keep_unusable || !is_of_time(one); });
+  const auto first =
+      std::ranges::find_if(defects, [&](const FindDbDefect& one) { return !options.keep_unusable || !one.is_time; });
   if (first != defects.end())
     fail(ErrorCode::invalid_input, "{}:{}: {}{}", input.string(), first->line, first->what,
-         is_of_time(*first) ? "; --keep-unusable keeps such entries" : "");
+         first->is_time ? "; --keep-unusable keeps such entries" : "");
   db.make_v2();
   if (is_sorted) db.sort(static_cast<size_t>(options.best));
   Converted result{fmt::format("{} with {}", counted(db.records().size(), "key"),

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+#include "store/fleet/foreign_results.h"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+#include "base/text.h"
+#include "store/fleet/fleet_sql.h"
+#include "store/fleet/fleet_store.h"
+
+namespace attune {
+namespace {
+
+constexpr int kForeignWaitMs = 60'000;
+
+double foreign_time(const ForeignResult& one) {
+  return parse_double(one.time_ms).value_or(std::numeric_limits<double>::infinity());
+}
+
+class SqlForeignResults final : public ForeignResults {
+ public:
+  explicit SqlForeignResults(const std::filesystem::path& file) : sql_(file, kForeignWaitMs) {}
+
+  void replace(const std::string& source, const std::vector<ForeignResult>& all) override {
+    sql_.transaction([&] {
+      sql_.run("DELETE FROM foreign_result WHERE source = :s", source);
+      FleetSql::Repeated<std::string, std::string, std::string, std::string, std::string, std::string, std::string> add(
+          sql_,
+          "INSERT INTO foreign_result (configuration, source, solver, algorithm, time_ms, workspace, params)"
+          " VALUES (:c, :s, :o, :a, :t, :w, :p)");
+      for (const ForeignResult& one : all)
+        add.run(one.configuration, source, one.solver, one.algorithm, one.time_ms, one.workspace_bytes, one.params);
+    });
+  }
+
+  std::vector<ForeignResult> of(const std::string& configuration) override {
+    std::vector<ForeignResult> found;
+    sql_.each<std::string, std::string, std::string, std::string, std::string, std::string>(
+        "SELECT source, solver, algorithm, time_ms, workspace, params FROM foreign_result WHERE configuration = :c",
+        [&](const std::string& source, const std::string& solver, const std::string& algorithm,
+            const std::string& time_ms, const std::string& workspace, const std::string& params) {
+          found.push_back({configuration, solver, algorithm, time_ms, workspace, params, source});
+        },
+        configuration);
+    std::ranges::sort(found, {},
+                      [](const ForeignResult& one) { return std::tuple(one.source, foreign_time(one), one.solver); });
+    return found;
+  }
+
+ private:
+  FleetSql sql_;
+};
+
+}  // namespace
+
+std::unique_ptr<ForeignResults> open_foreign_results(const std::string& store) {
+  const auto file = fleet_store_file(store);
+  claim_fleet_file(file);
+  return std::make_unique<SqlForeignResults>(file);
+}
+
+}  // namespace attune
