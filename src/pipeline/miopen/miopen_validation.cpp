@@ -35,6 +35,14 @@ std::optional<FindingKind> finding_kind(MiopenFinding::Kind kind) {
   return std::nullopt;
 }
 
+/// By content, and by names that only such files have: a `.db` may be anything.
+MiopenFile validated_kind(const fs::path& file) {
+  const MiopenFile kind = miopen_file(file);
+  return kind == MiopenFile::none && !file.native().ends_with("db.txt") && file.extension() != ".kdb"
+             ? kind
+             : miopen_file_or_named(file);
+}
+
 void add_miopen_file(MiopenValidation& to, const fs::path& file, MiopenFile kind) {
   const MiopenFindings found = miopen_findings(file, kind);
   ++to.num_files;
@@ -53,7 +61,7 @@ std::vector<fs::path> miopen_files_in(const fs::path& folder, bool& has_tables) 
     const std::string name = entry.path().filename().string();
     has_tables = has_tables || to_lower(entry.path().extension().string()) == ".csv" || name == "model_configs";
     if (name.starts_with('.') || !entry.is_regular_file()) continue;
-    if (miopen_file_or_named(entry.path()) != MiopenFile::none) files.push_back(entry.path());
+    if (validated_kind(entry.path()) != MiopenFile::none) files.push_back(entry.path());
   }
   std::ranges::sort(files);
   return files;
@@ -65,7 +73,7 @@ void add_miopen_folder(MiopenValidation& to, const fs::path& folder) {
   if (has_tables || files.empty()) to.others.push_back(folder);
   for (const fs::path& file : files) {
     try {
-      add_miopen_file(to, file, miopen_file_or_named(file));
+      add_miopen_file(to, file, validated_kind(file));
     } catch (const Error& error) {
       if (error.code() != ErrorCode::invalid_input) throw;
       ++to.num_files;
@@ -82,7 +90,7 @@ MiopenValidation validate_miopen_files(std::span<const fs::path> named) {
     std::error_code error;
     if (fs::is_directory(path, error))
       add_miopen_folder(found, path);
-    else if (const MiopenFile kind = miopen_file_or_named(path); fs::exists(path, error) && kind != MiopenFile::none)
+    else if (const MiopenFile kind = validated_kind(path); fs::exists(path, error) && kind != MiopenFile::none)
       add_miopen_file(found, path, kind);
     else
       found.others.push_back(path);
