@@ -166,36 +166,6 @@ prepares its kernel.
 
 Raises ValueError for a wrong shape, stride, alignment, device, a read-only or overlapping out; TypeError for a wrong
 type and for arrays on several devices; attune.errors.UnavailableError when no library supports the problem, DeviceError when one reports an error.)";
-constexpr const char* kGemmA8w8Doc =
-    R"(out[..., n] = x_scale[...] * w_scale[n] * sum over k of x[..., k] * w[n, k], plus bias[n].
-
-x        (..., k)  int8, or fp8: e4m3fn or e4m3fnuz of ml_dtypes or PyTorch
-w        (n, k)    of the type of x
-x_scale  fp32, an element for each row of x, or one; w_scale: for each row of w, or one. Both of rows or both one
-bias     (n,)      of the type of the result; None: none
-out      (..., n)  bf16 or fp16, written in place, must not overlap the others; None: a new array of the kind of x
-
-out_dtype  'bf16' or 'fp16', the type of a new array; None: bf16
-stream     as for gemm_a16w16
-
-Arrays, memory and exceptions as for gemm_a16w16.)";
-constexpr const char* kGemmA8w8BlockscaleDoc =
-    R"(out[..., n] = sum over k of x[..., k] * w[n, k], each with the scale of its block.
-
-x        (..., k)  fp8: e4m3fn or e4m3fnuz of ml_dtypes or PyTorch
-w        (n, k)    of the type of x
-x_scale  (..., ceil(k / 128))          fp32, of 128 elements of a row
-w_scale  (ceil(n / 128), ceil(k / 128))  fp32, of 128 rows by 128 elements
-out      (..., n)  as for gemm_a8w8, and so are out_dtype, stream, arrays, memory and exceptions)";
-constexpr const char* kGemmA4w4BlockscaleDoc =
-    R"(out[..., n] = sum over k of x[..., k] * w[n, k] of MXFP4: a scale for 32 elements of a row.
-
-x        (..., k / 2)  uint8 or PyTorch's float4_e2m1fn_x2: two elements of e2m1 a byte, the first in the lower half
-w        (n, k / 2)    the same
-x_scale  (..., ceil(k / 32))  uint8 or float8_e8m0fnu of ml_dtypes or PyTorch; w_scale (n, ceil(k / 32))
-out      (..., n)  as for gemm_a8w8, and so are out_dtype, stream, arrays, memory and exceptions
-
-A row of an odd number of elements ends with a zero in the upper half of its last byte.)";
 constexpr const char* kExplainDoc = R"(Returns the steps of a problem's lookup as readable lines.
 
 problem: as `attune` writes it, `gemm_a16w16 m=128 n=1536 k=7168 dtype=bf16 bias=1`; omitted attributes have their defaults.
@@ -297,27 +267,7 @@ NB_MODULE(_attune, module) {
   module.attr("library") = library();
   module.def("gemm_a16w16", &gemm_a16w16, "x"_a, "w"_a, "bias"_a.none() = nb::none(), "out"_a.none() = nb::none(),
              nb::kw_only(), "stream"_a.none() = nb::none(), kGemmDoc);
-  using Text = std::optional<std::string>;
-  module.def(
-      "gemm_a8w8",
-      [](nb::handle x, nb::handle w, nb::handle x_scale, nb::handle w_scale, nb::handle bias, nb::object out,
-         const Text& out_dtype, nb::handle stream) {
-        return quantised_product(kGemmA8w8, x, w, x_scale, w_scale, bias, std::move(out), out_dtype, stream);
-      },
-      "x"_a, "w"_a, "x_scale"_a, "w_scale"_a, "bias"_a.none() = nb::none(), "out"_a.none() = nb::none(), nb::kw_only(),
-      "out_dtype"_a.none() = nb::none(), "stream"_a.none() = nb::none(), kGemmA8w8Doc);
-  const auto def_blocks = [&](const QuantisedOp& op, const char* doc) {
-    module.def(
-        op.name,
-        [&op](nb::handle x, nb::handle w, nb::handle x_scale, nb::handle w_scale, nb::object out, const Text& out_dtype,
-              nb::handle stream) {
-          return quantised_product(op, x, w, x_scale, w_scale, nb::none(), std::move(out), out_dtype, stream);
-        },
-        "x"_a, "w"_a, "x_scale"_a, "w_scale"_a, "out"_a.none() = nb::none(), nb::kw_only(),
-        "out_dtype"_a.none() = nb::none(), "stream"_a.none() = nb::none(), doc);
-  };
-  def_blocks(kGemmA8w8Blockscale, kGemmA8w8BlockscaleDoc);
-  def_blocks(kGemmA4w4Blockscale, kGemmA4w4BlockscaleDoc);
+  add_quantised_products(module);
   module.def("run", &run_problem, "problem"_a, "candidate"_a.none(), "tensors"_a, "packed"_a.none() = nb::none(),
              nb::kw_only(), "stream"_a.none() = nb::none(), kRunDoc);
   module.def("candidates", &candidates, "problem"_a, "solver"_a.none() = nb::none(), nb::kw_only(), "first"_a = 0,

@@ -3,11 +3,16 @@
 
 #include <attune/dispatcher.h>
 
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
 #include <array>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "call_device.h"
@@ -18,20 +23,65 @@
 #include "operand.h"
 
 namespace nb = nanobind;
+using namespace nb::literals;
 
 namespace attune::python {
 
 namespace {
+
 constexpr std::array kOfA8w8 = {DType::int8, DType::e4m3fn, DType::e4m3fnuz};
 constexpr std::array kOfBlockscale = {DType::e4m3fn, DType::e4m3fnuz};
 constexpr std::array kOfA4w4 = {DType::e2m1};
-}  // namespace
 
-const QuantisedOp kGemmA8w8{"gemm_a8w8", kOfA8w8, {}, {}};
-const QuantisedOp kGemmA8w8Blockscale{"gemm_a8w8_blockscale", kOfBlockscale, {}, {}};
-const QuantisedOp kGemmA4w4Blockscale{"gemm_a4w4_blockscale", kOfA4w4, DType::e2m1, DType::e8m0};
+/// An op of quantised products, as its function in Python takes arrays.
+struct QuantisedOp {
+  const char* name;
+  std::span<const DType> types;        ///< Of x and w.
+  std::optional<DType> element_bytes;  ///< What arrays of uint8 hold as x and w; nothing: they are refused.
+  std::optional<DType> scale_bytes;    ///< The same of the scales.
+  bool scales_rows;                    ///< Then it takes one scale of each matrix, too, and a bias.
+  const char* doc;
+};
 
-namespace {
+constexpr QuantisedOp kOps[] = {
+    {"gemm_a8w8",
+     kOfA8w8,
+     {},
+     {},
+     true,
+     R"(out[..., n] = x_scale[...] * w_scale[n] * sum over k of x[..., k] * w[n, k], plus bias[n].
+
+x        (..., k)  int8, or fp8: e4m3fn or e4m3fnuz of ml_dtypes or PyTorch
+w        (n, k)    of the type of x
+x_scale  fp32, an element for each row of x, or one; w_scale: for each row of w, or one. Both of rows or both one
+bias     (n,)      of the type of the result; None: none
+out      (..., n)  bf16 or fp16, written in place, must not overlap the others; None: a new array of the kind of x
+
+out_dtype  'bf16' or 'fp16', the type of a new array; None: bf16
+stream     as for gemm_a16w16
+
+Arrays, memory and exceptions as for gemm_a16w16.)"},
+    {"gemm_a8w8_blockscale",
+     kOfBlockscale,
+     {},
+     {},
+     false,
+     R"(out[..., n] = sum over k of x[..., k] * w[n, k], each with the scale of its block.
+
+x        (..., k)  fp8: e4m3fn or e4m3fnuz of ml_dtypes or PyTorch
+w        (n, k)    of the type of x
+x_scale  (..., ceil(k / 128))          fp32, of 128 elements of a row
+w_scale  (ceil(n / 128), ceil(k / 128))  fp32, of 128 rows by 128 elements
+out      (..., n)  as for gemm_a8w8, and so are out_dtype, stream, arrays, memory and exceptions)"},
+    {"gemm_a4w4_blockscale", kOfA4w4, DType::e2m1, DType::e8m0, false,
+     R"(out[..., n] = sum over k of x[..., k] * w[n, k] of MXFP4: a scale for 32 elements of a row.
+
+x        (..., k / 2)  uint8 or PyTorch's float4_e2m1fn_x2: two elements of e2m1 a byte, the first in the lower half
+w        (n, k / 2)    the same
+x_scale  (..., ceil(k / 32))  uint8 or float8_e8m0fnu of ml_dtypes or PyTorch; w_scale (n, ceil(k / 32))
+out      (..., n)  as for gemm_a8w8, and so are out_dtype, stream, arrays, memory and exceptions
+
+A row of an odd number of elements ends with a zero in the upper half of its last byte.)"}};
 
 std::string text(DType dtype) { return std::string(name(dtype)); }
 
@@ -132,8 +182,6 @@ void check_scales(const Operand& x_scale, const Operand& w_scale, const std::vec
              shape_text(of_w) + " for x as a matrix, got " + x_scale.shape_text() + " and " + w_scale.shape_text());
 }
 
-}  // namespace
-
 nb::object quantised_product(const QuantisedOp& op, nb::handle x_array, nb::handle w_array, nb::handle x_scale_array,
                              nb::handle w_scale_array, nb::handle bias_array, nb::object out_array,
                              const std::optional<std::string>& out_dtype, nb::handle stream) {
@@ -162,7 +210,7 @@ nb::object quantised_product(const QuantisedOp& op, nb::handle x_array, nb::hand
   if (is_written(x) || is_written(w) || is_written(x_scale) || is_written(w_scale) || (bias && is_written(*bias)))
     fail_value("out must not overlap the other arrays");
   // One scale each is of the matrices, where the op has such.
-  const bool is_tensor = &op == &kGemmA8w8 && x_scale.elements() == 1 && w_scale.elements() == 1 && (m != 1 || n != 1);
+  const bool is_tensor = op.scales_rows && x_scale.elements() == 1 && w_scale.elements() == 1 && (m != 1 || n != 1);
   const CallPlace& place = call.place();
   Dispatcher& its = dispatcher(place);
   const KnownProblem* known =
@@ -181,6 +229,34 @@ nb::object quantised_product(const QuantisedOp& op, nb::handle x_array, nb::hand
   const GilRelease others_run;
   its.run(key, {operands.data(), bias ? size_t{6} : size_t{5}}, place.stream);
   return out_array;
+}
+
+}  // namespace
+
+void add_quantised_products(nb::module_& module) {
+  using Text = std::optional<std::string>;
+  const auto none = nb::none();
+  for (const QuantisedOp& op : kOps) {
+    if (op.scales_rows) {
+      module.def(
+          op.name,
+          [&op](nb::handle x, nb::handle w, nb::handle x_scale, nb::handle w_scale, nb::handle bias, nb::object out,
+                const Text& out_dtype, nb::handle stream) {
+            return quantised_product(op, x, w, x_scale, w_scale, bias, std::move(out), out_dtype, stream);
+          },
+          "x"_a, "w"_a, "x_scale"_a, "w_scale"_a, "bias"_a.none() = none, "out"_a.none() = none, nb::kw_only(),
+          "out_dtype"_a.none() = none, "stream"_a.none() = none, op.doc);
+    } else {
+      module.def(
+          op.name,
+          [&op](nb::handle x, nb::handle w, nb::handle x_scale, nb::handle w_scale, nb::object out,
+                const Text& out_dtype, nb::handle stream) {
+            return quantised_product(op, x, w, x_scale, w_scale, nb::none(), std::move(out), out_dtype, stream);
+          },
+          "x"_a, "w"_a, "x_scale"_a, "w_scale"_a, "out"_a.none() = none, nb::kw_only(), "out_dtype"_a.none() = none,
+          "stream"_a.none() = none, op.doc);
+    }
+  }
 }
 
 }  // namespace attune::python

@@ -63,7 +63,7 @@ void add_flags(CLI::App& command, Action& chosen) {
       "  attune tune --gemm_size_file sizes.yaml --tuning_results_file out.yaml --compare\n"
       "  attune tune --model_dir Llama-3.1-8B --tp 8 --nsets 1,512 -o tuned.csv --budget 1h\n"
       "  attune tune -m 128 -n 1536 -k 7168 --dtype fp32 --act gelu --json\n"
-      "  attune tune \"gemm_a4w4_blockscale m=16 n=1536 k=7168\"\n"
+      "  attune tune \"gemm_a8w8 m=16 n=1536 k=7168\"\n"
       "Flags of older tuners that are refused, and why: attune tune --help-all");
   const auto lists_flags = std::make_shared<bool>(false);
   command.add_flag(kListFlags, *lists_flags, "Print the flags of this command as JSON, for programs that start it")
