@@ -111,11 +111,10 @@ struct FamilySpec {
   std::string_view columns = {};  ///< Key attribute of the output's columns, for the coarse padding: `n`.
   /// Key attribute by which reports class problems: a size by its magnitude, a choice by its name. Empty: `rows`.
   std::string_view report_axis = {};
-  std::string_view packed =
-      {};                  ///< Key flag of prepacked weights, packed once for all `rows`; empty: see is_packed.
-  bool is_packed = false;  ///< The weights are always prepacked.
-  bool pads_rows = false;  ///< The row of the padded `rows` serves a problem without a row: see `padding`.
-  bool tunable = false;    ///< This build has an Op of this name.
+  std::string_view packed = {};  ///< Key flag of prepacked weights, packed once for all `rows`; empty: see is_packed.
+  bool is_packed = false;        ///< The weights are always prepacked.
+  bool pads_rows = false;        ///< The row of the padded `rows` serves a problem without a row: see `padding`.
+  bool tunable = false;          ///< This build has an Op of this name.
   PaddingLadder padding = kProductPadding;
   /// The work of a row as the older tuners count it (ops/counted_work.h); null: there is no convention.
   CountedWork (*counted_work)(const Problem& problem) = nullptr;
