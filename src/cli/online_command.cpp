@@ -94,7 +94,12 @@ uint64_t memory_reserve() {
 void check_memory(const DeviceInfo& device, uint64_t reserve) {
   const DeviceKind& kind = device_kind(device.kind);
   if (kind.free_bytes == nullptr) return;
-  const uint64_t free = kind.free_bytes(device.id);
+  uint64_t free = 0;
+  try {
+    free = kind.free_bytes(device.id);
+  } catch (const Error&) {
+    return;  // Unknown: the worker asks the driver.
+  }
   if (free >= reserve + kind.idle_worker_bytes) return;
   fail(ErrorCode::unavailable,
        "{} has {} MiB free, and tuning needs {} MiB beside the {} MiB kept for the application (ATTUNE_RESERVE_BYTES)",

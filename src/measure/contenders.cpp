@@ -12,7 +12,7 @@ std::vector<Contender> contenders(Executor& executor, const Problem& problem, co
   bool is_aborted = false;
   const auto noted_tick = [&] { return is_aborted = tick && tick(); };
   OpenAnswer opened = open(executor, {kProbe, problem, protocol, candidates}, noted_tick);
-  const bool is_of_problem = !opened.lost && !is_aborted;
+  const bool is_of_problem = !opened.lost && !opened.lacks_memory && !is_aborted;
   if (!opened.refused.empty())
     fail(is_of_problem ? ErrorCode::invalid_input : ErrorCode::unavailable, "{}", opened.refused);
   executor.close(kProbe);

@@ -12,7 +12,8 @@ Status status_of(Step step, ErrorCode code) {
   if (code == ErrorCode::timeout) return Status::timed_out;
   switch (step) {
     case Step::memory:
-      return Status::out_of_memory;
+      // A packing runs code of a library, which may fail for reasons of its own.
+      return code == ErrorCode::device ? Status::out_of_memory : Status::load_failed;
     case Step::run:
       return Status::launch_failed;
     case Step::prepare:

@@ -178,7 +178,7 @@ std::string LocalExecutor::lack_of_memory(double bytes, double here) const {
 double LocalExecutor::room() const {
   const auto free = device_.memory().free_bytes();
   if (!free) return std::numeric_limits<double>::infinity();
-  double room = memory_share_ * (static_cast<double>(*free) - static_cast<double>(memory_reserve_));
+  double room = static_cast<double>(*free) - static_cast<double>(memory_reserve_);
   for (const auto& [id, open_problem] : open_) room = std::min(room, open_problem.room - open_problem.bytes);
   return room;
 }
@@ -323,6 +323,10 @@ Outcome LocalExecutor::try_out(OpenProblem& open_problem, const Admission& admis
   if (open_problem.bytes + workspace > kMemoryShare * static_cast<double>(device_.info().memory_bytes))
     return {.status = Status::unsupported,
             .detail = fmt::format("its workspace of {:.1f} GB does not fit in the device", workspace / kGigabyte)};
+  const auto plan_bytes = static_cast<double>(device_kind(device_.info().kind).plan_bytes);
+  if (workspace > plan_bytes && open_problem.bytes - plan_bytes + workspace > open_problem.room)
+    return {.status = Status::out_of_memory,
+            .detail = lack_of_memory(workspace, open_problem.room - open_problem.bytes)};
   verified = evaluate_step(Step::memory, [&]() -> Finding {
     bench.reserve(entrant.plan->traits(), check);
     const std::string layout = layout_of(admission.candidate.config);

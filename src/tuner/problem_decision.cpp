@@ -160,9 +160,11 @@ void ProblemRun::decide() {
     contest_.deny(fmt::format("a default config that left the race was as fast: {}", candidate.name()));
     return decide();
   }
+  // If few had no memory, the Decision is incomplete, and the next run tries them.
   const size_t num_untried = num_failed_by_machine();
+  const size_t num_others = result_.num_candidates - std::min(result_.num_candidates, source_->defaults().size());
   const Verdict verdict = result_.decision->verdict;
-  if (num_untried > 0 && (verdict == Verdict::baseline || verdict == Verdict::tie)) {
+  if (2 * num_untried > num_others && (verdict == Verdict::baseline || verdict == Verdict::tie)) {
     result_.decision.reset();
     append(journal);
     return finish(Ending::cut, fmt::format("{} had no memory or no worker, so none is known to be the fastest",

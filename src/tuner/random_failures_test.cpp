@@ -175,7 +175,7 @@ TEST(RandomFailures, EndInADecisionOrAReasonAndBreakNoCheck) {
         EXPECT_FALSE(machine_failed && result.ending == Ending::unsupported) << "seed " << seed;
         const bool is_default_best = result.decision && (result.decision->verdict == Verdict::baseline ||
                                                          result.decision->verdict == Verdict::tie);
-        EXPECT_FALSE(machine_failed && is_default_best) << "seed " << seed;
+        EXPECT_TRUE(!machine_failed || !is_default_best || result.decision->incomplete) << "seed " << seed;
       }
     }
   }

@@ -323,7 +323,7 @@ void WorkerExecutor::restore() {
 void WorkerExecutor::restore_for(ProblemId id) {
   start();
   isolated_problem_ = id;
-  const auto opened = exchange(problems_.all().at(id).reopening());
+  const auto opened = reopen(problems_.all().at(id));
   const auto* answer = std::get_if<Reply>(&opened);
   const auto* again = answer != nullptr ? std::get_if<OpenAnswer>(answer) : nullptr;
   if (again != nullptr && again->refused.empty() && !again->busy) return recoveries_.everything_is_back(Clock::now());
@@ -331,11 +331,18 @@ void WorkerExecutor::restore_for(ProblemId id) {
   restore();
 }
 
+WorkerProcess::Event WorkerExecutor::reopen(const OpenProblems::OpenProblem& one) {
+  auto opened = exchange(one.reopening());
+  const auto* reply = std::get_if<Reply>(&opened);
+  const auto* answer = reply != nullptr ? std::get_if<OpenAnswer>(reply) : nullptr;
+  return answer != nullptr && makes_room(*answer) ? exchange(one.reopening()) : std::move(opened);
+}
+
 std::optional<Death> WorkerExecutor::bring_back() {
   const auto isolated = std::exchange(isolated_problem_, std::nullopt);
   for (const auto& [id, one] : std::map(problems_.all())) {
     if (id != isolated) {
-      auto opened = exchange(one.reopening());
+      auto opened = reopen(one);
       if (const auto* death = std::get_if<Death>(&opened)) return *death;
       const auto& answer = std::get<OpenAnswer>(std::get<Reply>(opened));
       if (!answer.refused.empty() || answer.busy) {
@@ -438,13 +445,7 @@ bool WorkerExecutor::settle(const WorkerRequest& request, Reply& reply) {
 }
 
 bool WorkerExecutor::settle_opened(const request::Open& open, OpenAnswer& opened) {
-  if (opened.lacks_memory && (spare_ || ending_)) {
-    // Another worker of this executor has memory that the problem may need.
-    options_.spare = false;
-    end_spare();
-    wait_for_end();
-    return false;
-  }
+  if (makes_room(opened)) return false;
   if (opened.lacks_memory) opened.refused = in_users_words(std::move(opened.refused), options_);
   const bool is_open = opened.refused.empty() && !opened.busy;
   if (is_open && is_limited_) {

@@ -109,12 +109,14 @@ class WorkerExecutor final : public Executor {
   void wait_for_end();
   void look_at_end();
   bool has_room_for_two() const;
+  bool makes_room(const OpenAnswer& opened);
   bool needs_memory_of_ending(const request::Open* next = nullptr) const;
   bool waits_for_end(const WorkerRequest& request) const;
   void await_end(const WorkerRequest& request);
   void note_change(std::chrono::steady_clock::time_point since);
   void restore();
   void restore_for(ProblemId id);
+  WorkerProcess::Event reopen(const OpenProblems::OpenProblem& one);
   std::optional<Death> bring_back();
   void start_spare();
   void look_at_others();
@@ -155,7 +157,7 @@ class WorkerExecutor final : public Executor {
   std::map<uint32_t, std::string> skipped_;    ///< Solvers that killed every worker that opened them, and the reason.
   std::unique_ptr<SpareWorker> spare_;         ///< Null: no worker stands by.
   uint32_t num_failed_spares_ = 0;
-  uint64_t free_bytes_ = 0;                ///< Memory of the device that was free when the first worker was up.
+  uint64_t free_bytes_ = ~uint64_t{0};     ///< Memory of the device that was free when the first worker was up.
   bool is_told_ahead_ = false;             ///< Whether prefetch() has announced a next problem.
   bool is_resting_ = false;                ///< Whether the last prefetch() announced that no problem follows.
   std::optional<request::Open> expected_;  ///< The problem that the spare worker is to list next.

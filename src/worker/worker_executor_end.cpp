@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The part of WorkerExecutor that ends workers.
+#include <algorithm>
 #include <chrono>
 #include <utility>
 #include <variant>
@@ -68,9 +69,21 @@ void WorkerExecutor::look_at_end() {
 
 /// Whether a second worker leaves the first one its memory. On a device that others use, the free part counts.
 bool WorkerExecutor::has_room_for_two() const {
-  constexpr uint64_t kWorkersOfMemory = 3;
+  constexpr double kWorkersOfMemory = 3;
   const DeviceKind* const kind = find_device_kind(options_.device);
-  return kind == nullptr || free_bytes_ / kWorkersOfMemory >= kind->idle_worker_bytes;
+  if (kind == nullptr || kind->idle_worker_bytes == 0) return true;
+  const double taken = static_cast<double>(options_.device_memory_reserve) + bytes_of(problems_, device_);
+  return static_cast<double>(free_bytes_) - taken >= kWorkersOfMemory * static_cast<double>(kind->idle_worker_bytes);
+}
+
+/// Whether another worker of this executor had memory that a problem needs. It is gone then, and none stands by any
+/// more.
+bool WorkerExecutor::makes_room(const OpenAnswer& opened) {
+  if (!opened.lacks_memory || (!spare_ && !ending_)) return false;
+  options_.spare = false;
+  end_spare();
+  wait_for_end();
+  return true;
 }
 
 /// Whether the worker that ends holds memory that the next one may need.
@@ -78,7 +91,8 @@ bool WorkerExecutor::needs_memory_of_ending(const request::Open* next) const {
   if (!ending_) return false;
   double bytes = ending_->device_bytes() + bytes_of(problems_, device_);
   if (next != nullptr && !problems_.all().contains(next->id)) bytes += bytes_of(*next, device_);
-  return bytes > kPartOfBoth * options_.device_memory_share * static_cast<double>(device_.memory_bytes);
+  const double all = std::min(static_cast<double>(device_.memory_bytes), static_cast<double>(free_bytes_));
+  return bytes > kPartOfBoth * options_.device_memory_share * all;
 }
 
 /// Whether a request has to wait until the last worker's process is gone. The end of its context would disturb samples.

@@ -87,7 +87,7 @@ constexpr std::array kGoldenFlags = {
     TunaFlag{"--golden_v", true, "--golden_v"},
     TunaFlag{"--base_golden_v", true, "--base"},
     TunaFlag{"--session_id", true, "--session"},
-    TunaFlag{"-o --overwrite", false, "--force"},
+    TunaFlag{"-o --overwrite", false, "", true},
     TunaFlag{"--json", false, "--json"},
     TunaFlag{"--create_perf_table", false, {}, false, "compare versions with: attune golden diff"},
 };

@@ -137,7 +137,7 @@ TEST_F(FakeRoot, AvailableMemoryIsWhatTheGroupLeaves) {
   write("sys/fs/cgroup/memory.current", "300000\n");
   EXPECT_EQ(available_memory_bytes(root_), 200000u);
   write("sys/fs/cgroup/memory.stat", "anon 1\ninactive_file 50000\nactive_file 7\n");
-  EXPECT_EQ(available_memory_bytes(root_), 250000u) << "files that are only cached make room";
+  EXPECT_EQ(available_memory_bytes(root_), 250007u) << "files that are only cached make room";
   write("sys/fs/cgroup/memory.current", "900000\n");
   EXPECT_EQ(available_memory_bytes(root_), 0u);
 }

@@ -51,22 +51,23 @@ std::vector<fs::path> cgroup_folders(const fs::path& root, std::string_view cont
 
 /// Names of a version of cgroups.
 struct CgroupMemory {
-  std::string_view controller, limit, used, cached_files;
+  std::string_view controller, limit, used, statistics;  ///< `statistics`: prefix in memory.stat.
 };
-constexpr CgroupMemory kCgroupMemory[] = {
-    {"", "memory.max", "memory.current", "inactive_file "},
-    {"memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file "}};
+constexpr CgroupMemory kCgroupMemory[] = {{"", "memory.max", "memory.current", ""},
+                                          {"memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_"}};
 
-/// Bytes of a cgroup's files that are in memory and not in use, at most `used`.
-uint64_t file_cache_bytes(const fs::path& folder, std::string_view name, int64_t used) {
+/// Bytes of files that a cgroup has in memory, at most `used`.
+uint64_t file_cache_bytes(const fs::path& folder, std::string_view prefix, int64_t used) {
   const auto text = read_file_if_any(folder / "memory.stat");
   if (!text) return 0;
+  int64_t bytes = 0;
   for (const std::string_view line : split(*text, '\n')) {
-    if (!line.starts_with(name)) continue;
-    const auto bytes = parse_int(line.substr(line.find(' ') + 1));
-    return static_cast<uint64_t>(std::clamp<int64_t>(bytes.value_or(0), 0, used));
+    for (const std::string_view kind : {"inactive_file ", "active_file "}) {
+      if (line.starts_with(prefix) && line.substr(prefix.size()).starts_with(kind))
+        bytes += parse_int(line.substr(prefix.size() + kind.size())).value_or(0);
+    }
   }
-  return 0;
+  return static_cast<uint64_t>(std::clamp<int64_t>(bytes, 0, used));
 }
 
 /// Address space of this process.
@@ -128,7 +129,7 @@ uint64_t available_memory_bytes(const fs::path& root) {
       const auto limit = read_number(folder / names.limit), used = read_number(folder / names.used);
       if (limit && used) {
         lower(static_cast<uint64_t>(*limit),
-              static_cast<uint64_t>(*used) - file_cache_bytes(folder, names.cached_files, *used));
+              static_cast<uint64_t>(*used) - file_cache_bytes(folder, names.statistics, *used));
       }
     }
   }

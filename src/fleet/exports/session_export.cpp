@@ -222,7 +222,9 @@ SessionExport export_golden(FleetStore& store, GoldenSets& golden, const Session
   std::map<std::string, GoldenEntry> entries;
   golden.visit(version, device, [&](const GoldenEntry& one) { entries.emplace(one.configuration, one); });
   Export made(device_of_session(store.session(entries.begin()->second.session)), options);
+  bool has_any = false;
   store.visit_configurations(options.tag, [&](const FleetConfiguration& one) {
+    has_any = true;
     const auto entry = entries.find(one.id);
     if (entry == entries.end()) {
       if (!options.tag.empty())
@@ -235,6 +237,9 @@ SessionExport export_golden(FleetStore& store, GoldenSets& golden, const Session
               .finalists = finalists_of(decision),
               .kernels = golden.kernels(version, entry->second)});
   });
+  if (!has_any)
+    fail(ErrorCode::invalid_input, "no configuration has the tag '{}', see the tags: attune configs list",
+         shown(options.tag));
   return made.write();
 }
 

@@ -60,6 +60,7 @@ Retune load_retune_jobs(FleetStore& store, int64_t session, const RetuneOptions&
   for (const RetunedConfiguration& one : retune.configurations) {
     tagged.push_back(one.configuration);
     tagged.back().tags = {retune.tag};
+    tagged.back().is_recurrent = false;  // The original tag says it.
   }
   store.add_configurations(tagged);
   retune.num_jobs = store.load_jobs({.session = session,
