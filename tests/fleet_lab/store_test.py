@@ -66,7 +66,10 @@ class Store:
 
     def test_a_missing_library_names_its_package(self):
         package = {"mariadb": "libsoci-mysql4.0", "postgresql": "libsoci-postgresql4.0"}[self.server]
-        self.refused("configs", "list", env={"SOCI_BACKENDS_PATH": str(self.folder)}, says=package)
+        library = {"mariadb": "libsoci_mysql.so.4.0", "postgresql": "libsoci_postgresql.so.4.0"}[self.server]
+        self.put(library, "")  # The loader takes it for a broken one.
+        self.refused("configs", "list", env={"SOCI_BACKENDS_PATH": str(self.work), "LD_LIBRARY_PATH": str(self.work)},
+                     says=package)
 
     def test_a_newer_schema_is_refused_and_one_without_rights(self):
         self.put("lines.txt", LINES)

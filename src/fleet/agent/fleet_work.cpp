@@ -111,7 +111,11 @@ std::optional<WorkSource::Task> FleetWork::take() {
     try {
       item = item_of(job);
     } catch (const StoreAway&) {
-      return std::nullopt;  // It stays claimed.
+      if (!waits_for_store()) {
+        hold(job);
+        claimed_.pop_front();
+      }
+      return std::nullopt;
     }
     claimed_.pop_front();  // Last: if the queue throws, release_all() gives it back.
     if (!item) continue;

@@ -224,6 +224,25 @@ TEST_F(FleetWorkTest, AStoreThatIsAwayIsWaitedForAndCostsNoJobAndNoResult) {
   EXPECT_EQ(work.remaining().num_waiting, 0u);
 }
 
+TEST_F(FleetWorkTest, AStoreThatIsGivenUpEndsTheRun) {
+  queue_.add(FleetStep::perf_eval, kProblem, kSolver);
+  queue_.add(FleetStep::perf_contest, kOther, "");
+  SetClock clock;
+  PatientQueue patient(queue_, 600, {}, clock);
+  auto options = work_options();
+  options.waits_for_store = [&] { return patient.is_waiting(); };
+  FleetWork work(patient, options, clock);
+  const auto task = taken(work);
+  EXPECT_EQ(work.remaining().num_waiting, 1u);  // The contest.
+  queue_.has_left = true;
+  work.done(task.id, {.problem = task.item.problem, .ending = Ending::refused, .reason = "r"});
+  EXPECT_FALSE(work.take());
+  EXPECT_GE(work.remaining().num_waiting, 1u);
+  clock.at_s += 601;
+  EXPECT_FALSE(work.take());
+  EXPECT_EQ(work.remaining().num_waiting, 0u);
+}
+
 TEST_F(FleetWorkTest, JobsWhoseCommitOrShortListFailsAreGivenBack) {
   queue_.add(FleetStep::perf_eval, kProblem, kSolver);
   FleetWork work(queue_, work_options(), clock_);

@@ -84,12 +84,17 @@ size_t PatientQueue::end_leases(int64_t session, const std::function<bool(const 
 JobCounts PatientQueue::counts(const ClaimFilter& filter) {
   const Lock lock(mutex_);
   counts_ = ask([&] { return queue_.counts(filter); }, counts_);
-  return counts_;
+  return has_given_up() ? JobCounts() : counts_;
 }
 
 std::vector<ShortListRow> PatientQueue::short_lists(int64_t session, const std::string& configuration) {
   const Lock lock(mutex_);
-  return queue_.short_lists(session, configuration);
+  try {
+    return queue_.short_lists(session, configuration);
+  } catch (const StoreAway& error) {
+    note_away(error.what());
+    throw;
+  }
 }
 
 void PatientQueue::tick() {
@@ -102,9 +107,11 @@ bool PatientQueue::is_waiting() {
   return away_since_s_ && clock_.now_s() < *away_since_s_ + patience_s_;
 }
 
+bool PatientQueue::has_given_up() { return away_since_s_ && clock_.now_s() >= *away_since_s_ + patience_s_; }
+
 bool PatientQueue::is_given_up() {
   const Lock lock(mutex_);
-  return away_since_s_ && clock_.now_s() >= *away_since_s_ + patience_s_;
+  return has_given_up();
 }
 
 size_t PatientQueue::num_unsent() {

@@ -33,7 +33,7 @@ class PatientQueue final : public JobQueue {
   /// While the store is away, nothing happens: the leases end by themselves.
   void release(const std::vector<ClaimedJob>& jobs) override;
   size_t end_leases(int64_t session, const std::function<bool(const std::string& agent)>& has_ended) override;
-  /// The last known ones while the store is away.
+  /// The last known ones while the store is away; none once it is given up, so that the run ends.
   JobCounts counts(const ClaimFilter& filter) override;
   /// Throws StoreAway while the store is away.
   std::vector<ShortListRow> short_lists(int64_t session, const std::string& configuration) override;
@@ -64,6 +64,7 @@ class PatientQueue final : public JobQueue {
       return otherwise;
     }
   }
+  bool has_given_up() ATTUNE_REQUIRES(mutex_);
   /// Whether none waits any longer.
   bool send() ATTUNE_REQUIRES(mutex_);
   void note_answer() ATTUNE_REQUIRES(mutex_);

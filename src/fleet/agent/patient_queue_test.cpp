@@ -70,6 +70,7 @@ TEST_F(PatientQueueTest, GivesUpAfterItsPatience) {
   clock_.at_s += 1;
   EXPECT_FALSE(patient_.is_waiting());
   EXPECT_TRUE(patient_.is_given_up());
+  EXPECT_EQ(patient_.counts(filter_).leased, 0u);
   queue_.has_left = false;
   EXPECT_EQ(patient_.counts(filter_).leased, 1u);
   EXPECT_FALSE(patient_.is_given_up());

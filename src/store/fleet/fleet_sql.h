@@ -104,6 +104,13 @@ class FleetSql {
     return num_changed;
   }
 
+  /// After `count` new rows of a table: without their number, a planner may read all of a table for each row of
+  /// another.
+  void note_new_rows(std::string_view table, size_t count) {
+    constexpr size_t kMany = 1000;
+    if (count >= kMany && !words().analyse.empty()) run(fmt::format(fmt::runtime(words().analyse), table));
+  }
+
   /// The one number that a query gives; 0 without a row.
   template <typename... Values>
   long long number(const std::string& sql, const Values&... values) {

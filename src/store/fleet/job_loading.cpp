@@ -164,6 +164,7 @@ size_t load_step(const Loading& loading, FleetStep step) {
   size_t num_new = 0;
   if (load.solvers.empty()) num_new = load_solver_step(loading, step, "");
   for (const std::string& solver : load.solvers) num_new += load_solver_step(loading, step, solver);
+  loading.sql.note_new_rows("job", num_new);
   return step == FleetStep::perf_eval ? num_new + load_contests(loading) : num_new;
 }
 
@@ -233,7 +234,11 @@ size_t load_jobs_into(FleetSql& sql, const JobLoad& load) {
   std::ranges::sort(steps);  // A compile step comes first: its jobs' ids are needed.
   steps.erase(std::ranges::unique(steps).begin(), steps.end());
   size_t num_new = 0;
-  for (const FleetStep step : steps) num_new += load_step(loading, step);
+  for (const FleetStep step : steps) {
+    const size_t count = load_step(loading, step);
+    sql.note_new_rows("job", count);
+    num_new += count;
+  }
   settle_jobs(sql, load.session);
   return num_new;
 }

@@ -25,7 +25,7 @@ constexpr FleetDialect::Words kMariadbWords = {
     .skip_locked = " FOR UPDATE SKIP LOCKED",
     .bytes = "x'{}'",
     .hex = "HEX({})",
-    .after_load = "",
+    .analyse = "",
 };
 
 constexpr FleetDialect::Types kMariadbTypes = {

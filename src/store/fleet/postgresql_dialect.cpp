@@ -25,7 +25,7 @@ constexpr FleetDialect::Words kPostgresqlWords = {
     .skip_locked = " FOR UPDATE SKIP LOCKED",
     .bytes = "decode('{}', 'hex')",
     .hex = "encode({}, 'hex')",
-    .after_load = "ANALYZE job",
+    .analyse = "ANALYZE {}",
 };
 
 constexpr FleetDialect::Types kPostgresqlTypes = {

@@ -74,6 +74,8 @@ class SqlFleetStore final : public FleetStore {
       sql_.insert(insert + "tag (name, configuration, recurrent)", "(?, ?, 0)", nothing, tags);
       sql_.insert("INSERT INTO tag (name, configuration, recurrent)", "(?, ?, 1)",
                   set_to_new("name, configuration", {"recurrent"}), Rows(recurrent.begin(), recurrent.end()));
+      sql_.note_new_rows("configuration", rows.size());
+      sql_.note_new_rows("tag", tags.size());
     });
     return num_new;
   }
@@ -198,6 +200,7 @@ class SqlFleetStore final : public FleetStore {
       sql_.insert("INSERT INTO applicability (session, configuration, solver, applicable, reason)",
                   fmt::format("({}, ?, ?, ?, ?)", session),
                   set_to_new("session, configuration, solver", {"applicable", "reason"}), rows);
+      sql_.note_new_rows("applicability", rows.size());
     });
   }
 
@@ -208,8 +211,6 @@ class SqlFleetStore final : public FleetStore {
       num_new = load_jobs_into(sql_, load);
     });
     settle(load.session);
-    constexpr size_t kMany = 10'000;
-    if (const auto then = sql_.words().after_load; num_new >= kMany && !then.empty()) sql_.run(std::string(then));
     return num_new;
   }
 

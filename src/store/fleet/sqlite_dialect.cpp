@@ -21,7 +21,7 @@ constexpr FleetDialect::Words kSqliteWords = {
     .skip_locked = "",
     .bytes = "x'{}'",
     .hex = "hex({})",
-    .after_load = "",
+    .analyse = "",
 };
 
 constexpr FleetDialect::Types kSqliteTypes = {

@@ -74,6 +74,8 @@ TEST(StoreAddress, APasswordInItIsRefusedAndNotShown) {
 }
 
 TEST(StoreAddress, ThePasswordComesFromAVariableOrAPrivateFile) {
+  constexpr const char* kOwn[] = {"ATTUNE_STORE_PASSWORD", "ATTUNE_STORE_PASSWORD_FILE"};
+  const TestEnvironment none(kOwn);
   const TestFolder folder;
   const auto file = folder.put("password", "from file\nnot this");
   const std::string store = "mysql://a@head/x?password_file=" + file.string();
@@ -90,6 +92,8 @@ TEST(StoreAddress, ThePasswordComesFromAVariableOrAPrivateFile) {
 }
 
 TEST(StoreAddress, TheOlderToolsVariablesAreAliases) {
+  constexpr const char* kOwn[] = {"ATTUNE_STORE", "ATTUNE_STORE_PASSWORD", "ATTUNE_STORE_PASSWORD_FILE"};
+  const TestEnvironment none(kOwn);
   const TestEnvironment host("TUNA_DB_HOSTNAME", "head"), name("TUNA_DB_NAME", "tuna");
   EXPECT_THAT(address_refusal(""), HasSubstr("TUNA_DB_USER_NAME"));
   const TestEnvironment user("TUNA_DB_USER_NAME", "alice"), password("TUNA_DB_USER_PASSWORD", "secret");
