@@ -16,7 +16,7 @@ namespace attune {
 namespace {
 
 constexpr double kLookAgainS = 0.25;      // Pause between two claims that found nothing.
-constexpr double kLookAtOthersS = 3;      // The same while other agents hold jobs: three queries.
+constexpr double kLookAtOthersS = 4;      // The same while other agents hold jobs: three queries.
 constexpr double kCountPause = 20;        // Pause between two counts, in their own durations.
 constexpr double kMaxRetryWaitS = 90;     // Wait for jobs that are queued, free, and cannot be claimed yet.
 constexpr int kMaxTransientFailures = 3;  // Of one job in one run.

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <map>
 #include <stdexcept>
+#include <thread>
 
 #include "store/fleet/fleet_sql.h"
 #include "testing/fleet/fleet_store_fixture.h"
@@ -273,6 +274,25 @@ TEST_P(FleetStoreTest, ThousandsOfRowsAreAddedAndFoundAgain) {
   EXPECT_EQ(number("SELECT count(*) FROM applicability WHERE applicable = 0 AND reason = 'no'"), kCount + 1);
   EXPECT_EQ(store->load_jobs(load_of(session)), (kCount + 1) * 5u);
   EXPECT_EQ(store->load_jobs(load_of(session)), 0u);
+}
+
+TEST_P(FleetStoreTest, SessionsThatAreBegunAtOnceAreOne) {
+  begin(*open(), 1);
+  std::vector<int64_t> ids(4);
+  std::vector<std::thread> threads;
+  for (int64_t& id : ids)
+    threads.emplace_back([&] { id = open()->begin_session(fleet_test_environment(), "another"); });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_THAT(ids, ::testing::Each(ids.front()));
+}
+
+TEST_P(FleetStoreTest, LoadsAtOnceAddEachJobOnce) {
+  const auto session = begin(*open(), 50);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) threads.emplace_back([&] { open()->load_jobs(load_of(session)); });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(number("SELECT count(*) FROM job"), 250);
+  EXPECT_EQ(work(open()->queue(), session, {FleetStep::perf_compile, FleetStep::perf_eval}), 250u);
 }
 
 }  // namespace
