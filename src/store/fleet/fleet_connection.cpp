@@ -102,10 +102,17 @@ void FleetConnection::roll_back() noexcept {
   }
 }
 
+SqlFault FleetConnection::fault_of(const soci::soci_error& error) const {
+  const auto category = error.get_error_category();
+  if (category == soci::soci_error::connection_error) return SqlFault::lost;
+  // Two programs have added the same row at once: the second then finds it.
+  if (category == soci::soci_error::constraint_violation) return SqlFault::conflict;
+  return dialect_.fault_of(error.get_error_message(), true);
+}
+
 void FleetConnection::recover(const soci::soci_error& error, int num_tries, double began_s) {
   const std::string message = error.get_error_message();
-  const bool is_lost = error.get_error_category() == soci::soci_error::connection_error;
-  switch (is_lost ? SqlFault::lost : dialect_.fault_of(message, true)) {
+  switch (fault_of(error)) {
     case SqlFault::lost:
       server_.reset();
       if (num_tries == 0) return;
@@ -116,7 +123,7 @@ void FleetConnection::recover(const soci::soci_error& error, int num_tries, doub
       if (waited_ms >= max_wait_ms_)
         fail(ErrorCode::database, "another process keeps the fleet's store locked, end it or try again later: '{}'",
              address_.shown());
-      static thread_local Random random(static_cast<uint64_t>(::getpid()) * 2654435761u);
+      Random random(static_cast<uint64_t>(steady_clock().now_s() * 1e9) + static_cast<uint64_t>(::getpid()));
       const int max_ms = std::min(kMaxPauseMs, 2 << std::min(num_tries, 5));
       ::usleep(static_cast<useconds_t>(1000 * random.uniform() * max_ms));
       return;
@@ -131,8 +138,7 @@ void FleetConnection::recover(const soci::soci_error& error, int num_tries, doub
 void FleetConnection::fail_with(const soci::soci_error& error) {
   const std::string message = error.get_error_message();
   const std::string reason = reason_of(message);
-  const bool is_lost = error.get_error_category() == soci::soci_error::connection_error;
-  const SqlFault fault = is_lost ? SqlFault::lost : dialect_.fault_of(message, true);
+  const SqlFault fault = fault_of(error);
   if (fault == SqlFault::lost) {
     server_.reset();
     throw StoreAway(

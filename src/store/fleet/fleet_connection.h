@@ -105,6 +105,7 @@ class FleetConnection {
   void connect();
   void open();
   void roll_back() noexcept;
+  SqlFault fault_of(const soci::soci_error& error) const;
   /// Returns if the action may be repeated.
   void recover(const soci::soci_error& error, int num_tries, double began_s);
   [[noreturn]] void fail_with(const soci::soci_error& error);

@@ -108,8 +108,10 @@ class MariadbDialect final : public FleetDialect {
                                                        "Connection refused",
                                                        "WSREP has not yet prepared",
                                                        "execution was interrupted"};
-    constexpr std::array<std::string_view, 3> kConflicts = {"try restarting transaction", "Duplicate entry",
-                                                            "changed since last read"};
+    constexpr std::array<std::string_view, 4> kConflicts = {
+        "try restarting transaction", "Duplicate entry",
+        "Failed to read auto-increment value",  // Several loads at once.
+        "changed since last read"};
     constexpr std::array<std::string_view, 4> kFull = {"No space left", "Disk full", "is full", "Errcode: 28"};
     if (contains_any(message, kFull)) return SqlFault::full;
     if (contains_any(message, kConflicts)) return SqlFault::conflict;

@@ -362,15 +362,16 @@ class SqlJobQueue final : public JobQueue {
 
   void store_kernel(const ClaimedJob& job, const FleetKernel& kernel) {
     const std::string digest = sha256(kernel.bytes);
-    if (sql_.number("SELECT count(*) FROM kernel_bytes WHERE sha256 = :d", digest) == 0) {
-      // As digits in the statement: SOCI has no blobs of MariaDB.
-      const auto& words = sql_.words();
+    const auto& words = sql_.words();
+    // As digits in the statement: SOCI has no blobs of MariaDB.
+    if (sql_.number("SELECT count(*) FROM kernel_bytes WHERE sha256 = :d", digest) == 0)
       sql_.run(fmt::format("{} kernel_bytes (sha256, size, bytes) VALUES (:d, :s, {}){}", words.insert_new,
                            fmt::format(fmt::runtime(words.bytes), hex_of(kernel.bytes)), words.or_nothing),
                digest, kernel.bytes.size());
-    }
-    sql_.run("INSERT INTO kernel (job, name, arguments, sha256) VALUES (:j, :n, :a, :d)", job.id, kernel.name,
-             kernel.arguments, digest);
+    // Solvers may share one.
+    sql_.run(fmt::format("{} kernel (job, name, arguments, sha256) VALUES (:j, :n, :a, :d){}", words.insert_new,
+                         words.or_nothing),
+             job.id, kernel.name, kernel.arguments, digest);
   }
 
   /// A decision of a search is not replaced by one without.
