@@ -7,7 +7,7 @@
 #include "cli/command.h"
 #include "cli/flags/arguments.h"
 #include "report/json_output.h"
-#include "store/fleet/fleet_store.h"
+#include "store/fleet/store_address.h"
 
 namespace attune {
 namespace {
@@ -15,14 +15,18 @@ namespace {
 /// Returns a remark on a path for people; empty: it is there.
 std::string why_absent(const std::filesystem::path& path) {
   std::error_code error;
+  if (path.native().find("://") != std::string::npos) return "";  // A server.
   if (std::filesystem::exists(path, error)) return "";
   return error ? ", cannot be accessed: " + error.message() : ", does not exist yet";
 }
 
 int run_paths(bool json) {
   auto locations = all_locations();
-  locations.push_back({"fleet", fleet_store_file(""),
-                       variable_or_null("ATTUNE_STORE") != nullptr ? "ATTUNE_STORE" : home_location().set_by});
+  const StoreAddress store = store_address("");
+  locations.push_back({"fleet", store.shown(),
+                       variable_or_null("ATTUNE_STORE") != nullptr ? "ATTUNE_STORE"
+                       : store.is_server()                         ? "TUNA_DB_HOSTNAME"
+                                                                   : home_location().set_by});
   if (json) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (const auto& location : locations) {

@@ -198,7 +198,7 @@ class Configurations(FleetStory):
         connection.close()
         refused = ("configs", "import", "-t", "t", "-f", "lines.txt")
         self.refused(*refused, env={"ATTUNE_STORE": f"sqlite:{other}"}, says="another program's")
-        self.refused(*refused, env={"ATTUNE_STORE": "mysql://head/fleet"}, says="sqlite:FILE")
+        self.refused(*refused, env={"ATTUNE_STORE": "mysql://head/fleet"}, says="names no user")
         said = self.attune(*refused, status=2, env={"ATTUNE_STORE": "mariadb://user:secret@head/fleet"})
         self.assertNotIn("secret", said.stderr)
         quoted = self.folder / 'a"b.db'

@@ -46,6 +46,8 @@ void add_run_command(CLI::App& fleet, Action& chosen) {
       ->check(natural_number_error);
   add_inputs_flag(*run, tune.inputs);
   add_quiet_wait_flag(*run, tune.quiet_wait_s);
+  run->add_option("--patience", flags->run.patience, "How long to wait for a store that does not answer")
+      ->capture_default_str();
   run->add_option("--journal", tune.journal, "Journal file of this machine; default: see `attune paths`");
   run->add_option("--cache", tune.kernels.cache, "Folder of compiled kernels; default: see `attune paths`");
   run->add_option("--jobs", tune.kernels.jobs, "Number of compilers to run in parallel; default: one per core")

@@ -10,13 +10,15 @@
 #include "base/error.h"
 #include "ops/op.h"
 #include "solver/static/static_contenders.h"
+#include "store/fleet/store_away.h"
 #include "tuner/candidate_source.h"
 
 namespace attune {
 namespace {
 
 constexpr size_t kMaxKernels = 32;  // of one job
-constexpr size_t kBatch = 8;        // jobs that are compiled together
+constexpr double kStorePauseS = 0.5;
+constexpr size_t kBatch = 8;  // jobs that are compiled together
 
 }  // namespace
 
@@ -73,6 +75,11 @@ void CompileJobs::work(std::vector<ClaimedJob>& held) {
   std::vector<ClaimedJob> again;
   while (!is_stopped_) {
     const auto jobs = queue_.claim(options_.filter, kBatch);
+    if (jobs.empty() && options_.waits_for_store && options_.waits_for_store()) {
+      is_stopped_ = options_.stop && options_.stop(0);
+      clock_.sleep_s(kStorePauseS);
+      continue;
+    }
     if (jobs.empty()) break;
     held = again;
     held.insert(held.end(), jobs.begin(), jobs.end());
@@ -186,6 +193,8 @@ void CompileJobs::renew(std::vector<Prepared>& batch) {
   try {
     queue_.renew(jobs);  // commit() discards the results of lost ones; their kernels are in the cache all the same.
     renewed_s_ = now_s;
+  } catch (const StoreAway&) {
+    // No other agent can claim the jobs meanwhile.
   } catch (const Error&) {
     if (now_s >= renewed_s_ + kLeaseS) throw;
   }

@@ -25,6 +25,8 @@ struct CompileJobsOptions {
   /// Winners of similar problems, nearest first; empty: none are known.
   std::function<std::vector<Candidate>(const Problem&)> neighbours;
   std::function<void(const EndedJob&)> on_job;
+  /// Whether the run waits for a store that is away; empty: it never is.
+  std::function<bool()> waits_for_store;
   /// Called several times a second with the number of kernels that are missing; true: end the run.
   std::function<bool(size_t num_waiting)> stop;
 };

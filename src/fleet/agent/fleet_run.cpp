@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -28,13 +29,16 @@
 #include "fleet/agent/fleet_display.h"
 #include "fleet/agent/fleet_environment.h"
 #include "fleet/agent/fleet_work.h"
+#include "fleet/agent/patient_queue.h"
 #include "fleet/agent/session_match.h"
 #include "fleet/setup/list_solvers.h"
 #include "fleet/setup/session_device.h"
 #include "report/json_output.h"
 #include "report/time_report.h"
 #include "solver/registry.h"
+#include "store/fleet/fleet_file.h"
 #include "store/fleet/fleet_store.h"
+#include "store/fleet/store_away.h"
 #include "tuner/history/neighbours.h"
 #include "tuner/tuner.h"
 
@@ -42,7 +46,7 @@ namespace attune {
 namespace {
 
 constexpr size_t kNeighbourWinners = 3;
-constexpr int kOtherEnvironment = 4;
+constexpr int kStoreAway = 3, kOtherEnvironment = 4;
 constexpr int kMaxWaitMs = 10'000;  // For a lock of the store: leases last longer.
 
 bool compiles(FleetStep step) { return step == FleetStep::perf_compile || step == FleetStep::find_compile; }
@@ -94,15 +98,16 @@ std::string text_of(const std::vector<FleetStep>& steps) {
 class AgentRun {
  public:
   /// All arguments outlive this.
-  AgentRun(const FleetRunOptions& options, const FleetSession& session, TunerOptions how, FleetStore& store,
-           const std::vector<Environment>& environments)
+  AgentRun(const FleetRunOptions& options, double patience_s, const FleetSession& session, TunerOptions how,
+           FleetStore& store, const std::vector<Environment>& environments)
       : options_(options),
         session_(session),
         how_(std::move(how)),
-        queue_(store.queue()),
+        queue_(store.queue(), patience_s, [this](const std::string& line) { display_.say(line); }),
         environments_(environments),
         cache_(cache_folders(kernel_cache_folder(options.tune.kernels)), kProgramCacheBytes),
         display_(options.tune.json, [this] {
+          queue_.tick();
           if (work_) work_->tick();
         }) {
     const std::filesystem::path file = journal_file(options.tune.journal);
@@ -131,7 +136,7 @@ class AgentRun {
  private:
   const DeviceInfo& device() const { return environments_.front().device(); }
 
-  size_t num_waiting() const {
+  size_t num_waiting() {
     size_t num = 0;
     for (const bool is_compile : {true, false}) {
       const ClaimFilter filter = filter_of(options_, is_compile);
@@ -169,6 +174,7 @@ class AgentRun {
                       .how = how_,
                       .neighbours = [&](const Problem& problem) { return index.nearest(problem, kNeighbourWinners); },
                       .on_job = [this](const EndedJob& job) { on_job(job); },
+                      .waits_for_store = [this] { return queue_.is_waiting(); },
                       .stop =
                           [&](size_t num_waiting) {
                             display_.compiling_kernels(num_waiting);
@@ -211,6 +217,7 @@ class AgentRun {
                     .kernels_of = [this](const Problem& problem,
                                          const std::vector<ShortListRow>& rows) { return kernels_of(problem, rows); },
                     .has_ended = is_ended_agent,
+                    .waits_for_store = [this] { return queue_.is_waiting(); },
                     .on_job = [this](const EndedJob& job) { on_job(job); },
                     .say = [this](const std::string& line) { display_.say(line); }});
     work_ = &work;
@@ -230,12 +237,12 @@ class AgentRun {
     counts_ = sum_of(counts_, work.counts());
   }
 
-  JobCounts counts_of(FleetStep step) const {
+  JobCounts counts_of(FleetStep step) {
     return queue_.counts({.session = options_.session, .steps = {step}, .agent = {}});
   }
 
   /// The compile steps that this run was not asked for and whose jobs are open.
-  std::vector<FleetStep> open_compile_steps() const {
+  std::vector<FleetStep> open_compile_steps() {
     std::vector<FleetStep> open;
     for (const FleetStep step : options_.steps) {
       if (compiles(step)) continue;
@@ -248,7 +255,7 @@ class AgentRun {
   }
 
   /// Why jobs are left, a sentence each; empty: none is.
-  std::vector<std::string> left() const {
+  std::vector<std::string> left() {
     std::vector<std::string> all;
     for (const bool is_compile : {true, false}) {
       const ClaimFilter filter = filter_of(options_, is_compile);
@@ -272,11 +279,32 @@ class AgentRun {
     return all;
   }
 
+  /// Sends the last results, for which the run waits if the store is away.
+  void send_results() {
+    constexpr double kPauseS = 0.5;
+    queue_.tick();
+    while (queue_.num_unsent() > 0 && queue_.is_waiting() && !is_interrupted()) {
+      steady_clock().sleep_s(kPauseS);
+      queue_.tick();
+    }
+  }
+
+  std::string unsent() {
+    if (queue_.num_unsent() == 0) return "the store does not answer; the same command goes on";
+    return fmt::format(
+        "the store does not answer: {} in the journal, the same command sends them",
+        queue_.num_unsent() == 1 ? "1 result waits" : fmt::format("{} results wait", queue_.num_unsent()));
+  }
+
   int end(double began_s) {
+    send_results();
     display_.hide();
-    const auto remaining = left();
-    const int status = is_interrupted() ? interrupt_status() : remaining.empty() ? 0 : 1;
-    const char* ending = is_interrupted() ? "interrupted" : "done";
+    counts_.num_lost += queue_.num_late();
+    const bool is_away = queue_.is_given_up() || queue_.num_unsent() > 0;
+    auto remaining = is_away ? std::vector<std::string>() : left();
+    if (is_away) remaining.push_back(unsent());
+    const int status = is_interrupted() ? interrupt_status() : is_away ? kStoreAway : remaining.empty() ? 0 : 1;
+    const char* ending = is_interrupted() ? "interrupted" : is_away ? "store_away" : "done";
     const double seconds = steady_clock().now_s() - began_s;
     if (options_.tune.json) {
       print_json({{"ending", ending},
@@ -315,7 +343,7 @@ class AgentRun {
   const FleetRunOptions& options_;
   const FleetSession& session_;
   TunerOptions how_;
-  JobQueue& queue_;
+  PatientQueue queue_;
   const std::vector<Environment>& environments_;
   const KernelCache cache_;  // For kernels_of(): the others belong to the devices' threads.
   std::vector<std::unique_ptr<Journal>> journals_;
@@ -348,16 +376,53 @@ void check_session(const FleetSession& session) {
          session.state);
 }
 
+double patience_of(const FleetRunOptions& options) {
+  if (const auto seconds = parse_duration_s(options.patience); seconds && *seconds >= 0) return *seconds;
+  fail(ErrorCode::invalid_input, "--patience expects a duration such as 10m, got '{}'", shown(options.patience));
+}
+
+/// Results wait there for a store that is away, and SQLite cannot rely on a network file system's locks.
+void check_journal_is_local(const std::filesystem::path& file) {
+  if (const auto network = network_file_system(file); !network.empty())
+    fail(ErrorCode::invalid_input,
+         "an agent's journal must be on a local disk and this one is on {}, name another with "
+         "--journal: '{}'",
+         network, file.string());
+}
+
+/// Null after an interrupt.
+std::unique_ptr<FleetStore> open_patiently(double patience_s) {
+  constexpr double kPauseS = 1;
+  const double began_s = steady_clock().now_s();
+  for (bool said = false;; said = true) {
+    try {
+      return open_fleet_store("", FleetStoreUse::existing, kMaxWaitMs);
+    } catch (const StoreAway& error) {
+      if (steady_clock().now_s() >= began_s + patience_s) throw;
+      if (!said)
+        print_line(stderr, fmt::format("note: {}; waiting for at most {}", error.what(), format_duration(patience_s)));
+    }
+    steady_clock().sleep_s(kPauseS);
+    if (is_interrupted()) return nullptr;
+  }
+}
+
 }  // namespace
 
 int run_fleet(const FleetRunOptions& asked) {
   TunerOptions how = tuner_options(asked.tune);
-  const auto store = open_fleet_store("", FleetStoreUse::existing, kMaxWaitMs);
+  const double patience_s = patience_of(asked);
+  check_journal_is_local(journal_file(asked.tune.journal));
+  const InterruptHandler handler;
+  const auto store = open_patiently(patience_s);
+  if (!store) return interrupt_status();
   const FleetSession session = store->session(asked.session);
   check_session(session);
   FleetRunOptions options = asked;
   if (options.steps.empty()) options.steps = steps_of(*store, options.session);
-  const InterruptHandler handler;
+  // Workers run candidates, which need not know it.
+  ::unsetenv("ATTUNE_STORE_PASSWORD");
+  ::unsetenv("TUNA_DB_USER_PASSWORD");
   const auto environments = open_agent_environments(options.tune, devices_of(options.tune, session));
   if (environments.empty()) return interrupt_status();
   const auto here = list_solvers(*environments.front().executor);
@@ -371,7 +436,7 @@ int run_fleet(const FleetRunOptions& asked) {
     return kOtherEnvironment;
   }
   set_constants(how, options.tune, device_kind(environments.front().device().kind));
-  return AgentRun(options, session, std::move(how), *store, environments).run();
+  return AgentRun(options, patience_s, session, std::move(how), *store, environments).run();
 }
 
 }  // namespace attune

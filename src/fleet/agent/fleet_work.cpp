@@ -9,13 +9,15 @@
 #include "base/text.h"
 #include "fleet/agent/job_outcome.h"
 #include "ops/op.h"
+#include "store/fleet/store_away.h"
 #include "tuner/problem/cost_forecast.h"
 
 namespace attune {
 namespace {
 
 constexpr double kLookAgainS = 0.25;      // Pause between two claims that found nothing.
-constexpr double kLookAtOthersS = 1;      // The same while other agents hold jobs.
+constexpr double kLookAtOthersS = 4;      // The same while other agents hold jobs: three queries.
+constexpr double kCountPause = 20;        // Pause between two counts, in their own durations.
 constexpr double kMaxRetryWaitS = 90;     // Wait for jobs that are queued, free, and cannot be claimed yet.
 constexpr int kMaxTransientFailures = 3;  // Of one job in one run.
 
@@ -37,7 +39,7 @@ bool FleetWork::look(double now_s) {
   if (!claimed_.empty()) return true;
   if (now_s < next_look_s_) return false;
   for (ClaimedJob& job : queue_.claim(options_.filter, 1)) claimed_.push_back(std::move(job));
-  queued_ = queue_.counts(options_.filter);
+  count();
   if (claimed_.empty() && num_of_others() > 0 && options_.has_ended &&
       queue_.end_leases(options_.filter.session, options_.has_ended) > 0)
     return look(now_s);
@@ -50,10 +52,20 @@ bool FleetWork::look(double now_s) {
   return false;
 }
 
+/// Counts the jobs, unless that was done lately: in a large session it takes long.
+void FleetWork::count() {
+  const double began_s = clock_.now_s();
+  if (began_s < next_count_s_) return;
+  queued_ = queue_.counts(options_.filter);
+  const double ended_s = clock_.now_s();
+  next_count_s_ = ended_s + kCountPause * (ended_s - began_s);
+}
+
 size_t FleetWork::num_of_others() const { return queued_.leased - std::min(queued_.leased, num_own()); }
 
 /// Whether a job may still come to this run while it has none.
 bool FleetWork::may_come(double now_s) {
+  if (waits_for_store()) return true;
   if (!given_.empty()) return queued_.queued > 0;
   if (const size_t num = num_of_others(); num > 0) {
     if (!std::exchange(said_waiting_, true))
@@ -95,7 +107,16 @@ std::optional<WorkSource::Task> FleetWork::take() {
   const Lock lock(mutex_);
   while (look(clock_.now_s())) {
     const ClaimedJob job = claimed_.front();
-    auto item = item_of(job);
+    std::optional<WorkItem> item;
+    try {
+      item = item_of(job);
+    } catch (const StoreAway&) {
+      if (!waits_for_store()) {
+        hold(job);
+        claimed_.pop_front();
+      }
+      return std::nullopt;
+    }
     claimed_.pop_front();  // Last: if the queue throws, release_all() gives it back.
     if (!item) continue;
     const ProblemId id = next_id_++;
@@ -185,6 +206,7 @@ WorkSource::Remaining FleetWork::remaining() {
   const bool has_some = look(now_s);
   Remaining remaining{.num_waiting = claimed_.size(), .num_open = given_.size()};
   if (has_some || may_come(now_s)) remaining.num_waiting += queued_.queued + num_of_others();
+  if (waits_for_store()) remaining.num_waiting = std::max<size_t>(1, remaining.num_waiting);
   double cost_s = num_costs_ > 0 ? all_costs_s_ / static_cast<double>(num_costs_) : 0;
   if (num_costs_ == 0 && !claimed_.empty()) {
     try {
@@ -213,6 +235,8 @@ void FleetWork::tick() {
   try {
     drop_lost(queue_.renew(own_jobs()));
     renewed_s_ = now_s;
+  } catch (const StoreAway&) {
+    // No other agent can claim the jobs meanwhile; the first answer says which are lost.
   } catch (const Error&) {
     if (now_s < renewed_s_ + kLeaseS) return;
     std::vector<int64_t> all;

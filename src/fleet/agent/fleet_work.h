@@ -43,6 +43,9 @@ struct FleetWorkOptions {
   std::function<std::vector<FleetKernel>(const Problem&, const std::vector<ShortListRow>&)> kernels_of;
   /// Whether another agent is known to have ended, so that its leases need not expire; empty: that is not known.
   std::function<bool(const std::string& agent)> has_ended;
+  /// Whether the run waits for a store that is away; empty: it never is. The queue then throws StoreAway, or finds
+  /// nothing.
+  std::function<bool()> waits_for_store;
   /// Receives each job whose result was stored. Called by one thread at a time; calls nothing of FleetWork.
   std::function<void(const EndedJob&)> on_job;
   std::function<void(const std::string&)> say;  ///< Receives sentences about waiting and lost leases.
@@ -58,7 +61,8 @@ class FleetWork final : public WorkSource {
   FleetWork(const FleetWork&) = delete;
   FleetWork& operator=(const FleetWork&) = delete;
 
-  /// Throws like JobQueue::claim(). Jobs that are no problem here are committed as `unsupported`.
+  /// Throws like JobQueue::claim(); nothing while the store is away. Jobs that are no problem here are committed as
+  /// `unsupported`.
   std::optional<Task> take() override;
   /// Throws like JobQueue::commit().
   void done(ProblemId id, const TuneResult& result) override;
@@ -78,9 +82,11 @@ class FleetWork final : public WorkSource {
  private:
   using Given = std::map<ProblemId, ClaimedJob>;
   bool look(double now_s) ATTUNE_REQUIRES(mutex_);
+  void count() ATTUNE_REQUIRES(mutex_);
   size_t num_own() const ATTUNE_REQUIRES(mutex_) { return given_.size() + claimed_.size() + held_.size(); }
   size_t num_of_others() const ATTUNE_REQUIRES(mutex_);
   bool may_come(double now_s) ATTUNE_REQUIRES(mutex_);
+  bool waits_for_store() const { return options_.waits_for_store && options_.waits_for_store(); }
   std::optional<WorkItem> item_of(const ClaimedJob& job) ATTUNE_REQUIRES(mutex_);
   void commit(const ClaimedJob& job, JobOutcome outcome, double seconds) ATTUNE_REQUIRES(mutex_);
   std::vector<FleetKernel> kernels_of(const JobOutcome& outcome) const;
@@ -104,7 +110,8 @@ class FleetWork final : public WorkSource {
   double all_costs_s_ ATTUNE_GUARDED_BY(mutex_) = 0;  // Of all problems given out so far.
   size_t num_costs_ ATTUNE_GUARDED_BY(mutex_) = 0;
   ProblemId next_id_ ATTUNE_GUARDED_BY(mutex_) = 1;
-  JobCounts queued_ ATTUNE_GUARDED_BY(mutex_);  // As of the last look.
+  JobCounts queued_ ATTUNE_GUARDED_BY(mutex_);  // As of the last count.
+  double next_count_s_ ATTUNE_GUARDED_BY(mutex_) = 0;
   double next_look_s_ ATTUNE_GUARDED_BY(mutex_) = 0, renewed_s_ ATTUNE_GUARDED_BY(mutex_);
   std::optional<double> waits_since_s_ ATTUNE_GUARDED_BY(mutex_);  // For jobs that cannot be claimed yet.
   bool said_waiting_ ATTUNE_GUARDED_BY(mutex_) = false;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "device/fake/fake_device.h"
+#include "fleet/agent/patient_queue.h"
 #include "measure/local_executor.h"
 #include "solver/registry.h"
 #include "store/journal.h"
@@ -198,6 +199,48 @@ TEST_F(FleetWorkTest, ADatabaseThatIsAwayIsAskedAgainUntilTheLeasesHaveEnded) {
   clock.at_s += 1;
   work.tick();
   EXPECT_TRUE(work.is_lost(task.id));
+}
+
+TEST_F(FleetWorkTest, AStoreThatIsAwayIsWaitedForAndCostsNoJobAndNoResult) {
+  queue_.add(FleetStep::perf_eval, kProblem, kSolver);
+  SetClock clock;
+  PatientQueue patient(queue_, 600, {}, clock);
+  auto options = work_options();
+  options.waits_for_store = [&] { return patient.is_waiting(); };
+  FleetWork work(patient, options, clock);
+  const auto task = taken(work);
+  queue_.has_left = true;
+  clock.at_s += 100;
+  work.tick();
+  EXPECT_FALSE(work.is_lost(task.id)) << "no other agent can have claimed it";
+  EXPECT_FALSE(work.take());
+  work.done(task.id, {.problem = task.item.problem, .ending = Ending::refused, .reason = "r"});
+  EXPECT_THAT(ended_, SizeIs(1));
+  EXPECT_GE(work.remaining().num_waiting, 1u);
+  queue_.has_left = false;
+  patient.tick();
+  EXPECT_EQ(queue_.num_commits, 1u);
+  clock.at_s += 5;
+  EXPECT_EQ(work.remaining().num_waiting, 0u);
+}
+
+TEST_F(FleetWorkTest, AStoreThatIsGivenUpEndsTheRun) {
+  queue_.add(FleetStep::perf_eval, kProblem, kSolver);
+  queue_.add(FleetStep::perf_contest, kOther, "");
+  SetClock clock;
+  PatientQueue patient(queue_, 600, {}, clock);
+  auto options = work_options();
+  options.waits_for_store = [&] { return patient.is_waiting(); };
+  FleetWork work(patient, options, clock);
+  const auto task = taken(work);
+  EXPECT_EQ(work.remaining().num_waiting, 1u);  // The contest.
+  queue_.has_left = true;
+  work.done(task.id, {.problem = task.item.problem, .ending = Ending::refused, .reason = "r"});
+  EXPECT_FALSE(work.take());
+  EXPECT_GE(work.remaining().num_waiting, 1u);
+  clock.at_s += 601;
+  EXPECT_FALSE(work.take());
+  EXPECT_EQ(work.remaining().num_waiting, 0u);
 }
 
 TEST_F(FleetWorkTest, JobsWhoseCommitOrShortListFailsAreGivenBack) {

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <algorithm>
 #include <concepts>
-#include <filesystem>
+#include <optional>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
+#include "store/fleet/fleet_connection.h"
 #include "store/fleet/fleet_schema.h"
-#include "store/sql_connection.h"
 
 namespace attune {
 
@@ -15,13 +18,12 @@ namespace attune {
 /// and paths hold quotation marks. Not thread-safe.
 class FleetSql {
  public:
-  /// Requires: the file was claimed. Migrates it.
-  FleetSql(const std::filesystem::path& file, int max_wait_ms)
-      : connection_(file, SqlAccess::read_write, file, words(max_wait_ms)) {
-    migrate_fleet(connection_, file);
+  /// Requires: a file was claimed. Migrates the store.
+  FleetSql(const StoreAddress& address, int max_wait_ms) : connection_(address, max_wait_ms) {
+    migrate_fleet(connection_);
   }
 
-  /// Runs an action as a whole or not at all.
+  /// Runs an action as a whole or not at all; see FleetConnection::transaction().
   template <typename Action>
   void transaction(Action action) {
     connection_.transaction(action);
@@ -37,6 +39,7 @@ class FleetSql {
   template <typename... Values>
   size_t run(const std::string& sql, const Values&... values) {
     auto bound = std::make_tuple(bindable(values)...);
+    connection_.check_size(sql.size() + (size_of(values) + ... + 0));
     return connection_.guard([&] {
       soci::statement statement(connection_.session());
       std::apply([&](auto&... one) { (statement.exchange(soci::use(one)), ...); }, bound);
@@ -50,41 +53,63 @@ class FleetSql {
   void each(const std::string& sql, Take take, const Values&... values) {
     auto bound = std::make_tuple(bindable(values)...);
     std::tuple<Columns...> row;
-    soci::statement statement(connection_.session());
+    std::optional<soci::statement> statement;
     connection_.guard([&] {
-      std::apply([&](auto&... one) { (statement.exchange(soci::use(one)), ...); }, bound);
-      std::apply([&](auto&... one) { (statement.exchange(soci::into(one)), ...); }, row);
-      start(statement, sql, false);
+      try {
+        statement.emplace(connection_.session());
+        std::apply([&](auto&... one) { (statement->exchange(soci::use(one)), ...); }, bound);
+        std::apply([&](auto&... one) { (statement->exchange(soci::into(one)), ...); }, row);
+        start(*statement, sql, false);
+      } catch (...) {
+        statement.reset();  // Before a lost connection is closed.
+        throw;
+      }
     });
-    while (connection_.guard([&] { return statement.fetch(); })) std::apply(take, std::as_const(row));
+    while (connection_.guard([&] { return statement->fetch(); })) std::apply(take, std::as_const(row));
   }
 
-  /// A statement that is compiled once, for thousands of rows. Requires: it ends before its transaction.
-  template <typename... Values>
-  class Repeated {
-   public:
-    Repeated(FleetSql& sql, const std::string& text) : connection_(sql.connection_), statement_(connection_.session()) {
-      connection_.guard([&] {
-        std::apply([&](auto&... one) { (statement_.exchange(soci::use(one)), ...); }, bound_);
-        statement_.alloc();
-        statement_.prepare(text);
-        statement_.define_and_bind();
+  /// Inserts rows of texts, a hundred in a statement: `into` `VALUES` rows `end`. `row`: `(?, ?, 0)`, whose `?` are the
+  /// texts of a row. The database converts them to the columns' types. Returns how many rows it changed.
+  size_t insert(const std::string& into, std::string_view row, const std::string& end,
+                std::span<const std::vector<std::string>> rows) {
+    constexpr size_t kMaxRows = 100, kMaxBytes = 1 << 20;
+    size_t num_changed = 0;
+    while (!rows.empty()) {
+      size_t count = 0, num_bytes = 0;
+      std::vector<std::string> texts;
+      std::string sql = into + " VALUES ";
+      for (; count < std::min(kMaxRows, rows.size()) && (count == 0 || num_bytes < kMaxBytes); ++count) {
+        if (count > 0) sql += ", ";
+        auto text = rows[count].begin();
+        for (const char one : row) {
+          if (one != '?') {
+            sql += one;
+            continue;
+          }
+          sql += ":v" + std::to_string(texts.size());
+          num_bytes += text->size();
+          texts.push_back(*text++);
+        }
+      }
+      sql += end;
+      connection_.check_size(sql.size() + num_bytes);
+      num_changed += connection_.guard([&] {
+        soci::statement statement(connection_.session());
+        for (const std::string& one : texts) statement.exchange(soci::use(one));
+        start(statement, sql, true);
+        return static_cast<size_t>(statement.get_affected_rows());
       });
+      rows = rows.subspan(count);
     }
-    /// Returns how many rows it changed.
-    size_t run(const Values&... values) {
-      bound_ = std::tuple<Values...>(values...);
-      return connection_.guard([&] {
-        statement_.execute(true);
-        return static_cast<size_t>(statement_.get_affected_rows());
-      });
-    }
+    return num_changed;
+  }
 
-   private:
-    SqlConnection& connection_;
-    std::tuple<Values...> bound_;  ///< The statement reads it.
-    soci::statement statement_;
-  };
+  /// After `count` new rows of a table: without their number, a planner may read all of a table for each row of
+  /// another.
+  void note_new_rows(std::string_view table, size_t count) {
+    constexpr size_t kMany = 1000;
+    if (count >= kMany && !words().analyse.empty()) run(fmt::format(fmt::runtime(words().analyse), table));
+  }
 
   /// The one number that a query gives; 0 without a row.
   template <typename... Values>
@@ -95,14 +120,11 @@ class FleetSql {
     return found;
   }
 
-  SqlConnection& connection() noexcept { return connection_; }
+  FleetConnection& connection() noexcept { return connection_; }
+  const FleetDialect& dialect() const noexcept { return connection_.dialect(); }
+  const FleetDialect::Words& words() const noexcept { return dialect().words; }
 
  private:
-  static DatabaseWords words(int max_wait_ms) {
-    DatabaseWords words = kFleetWords;
-    words.max_wait_ms = max_wait_ms;
-    return words;
-  }
   template <std::integral Value>
   static long long bindable(Value value) {
     return static_cast<long long>(value);
@@ -112,14 +134,23 @@ class FleetSql {
   static std::string bindable(std::string_view value) { return std::string(value); }
   static std::string bindable(const char* value) { return value; }
 
+  template <typename Value>
+  static size_t size_of(const Value& value) {
+    if constexpr (std::convertible_to<Value, std::string_view>)
+      return std::string_view(value).size();
+    else
+      return sizeof(value);
+  }
+
   static void start(soci::statement& statement, const std::string& sql, bool has_all) {
     statement.alloc();
-    statement.prepare(sql);
+    // Not to be repeated: PostgreSQL then needs one message, not three.
+    statement.prepare(sql, soci::details::st_one_time_query);
     statement.define_and_bind();
     statement.execute(has_all);
   }
 
-  SqlConnection connection_;
+  FleetConnection connection_;
 };
 
 }  // namespace attune

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -158,20 +157,18 @@ class FleetJobs {
                              const std::function<void(const FleetAnswer&)>& visit) = 0;
 };
 
-/// The fleet's database on one machine: SQLite through SOCI, mode 0600. The journal stays each machine's own log.
-/// Every function is one transaction and can be repeated. Throws Error{database}, or invalid_input with the command
-/// that must come first. Not thread-safe, except queue().
+/// The fleet's database: a file of SQLite (mode 0600), MariaDB or PostgreSQL, through SOCI. The journal stays each
+/// machine's own log. Every function can be repeated; its changes are stored as a whole or not at all. Throws
+/// StoreAway if a server does not answer, else Error{database}, or invalid_input with the command that must come first.
+/// Not thread-safe, except queue().
 class FleetStore : public FleetCatalogue, public FleetSessions, public FleetJobs {};
 
 /// Whether a missing store is made.
 enum class FleetStoreUse : uint8_t { create, existing };
 
-/// The file of a store. `store`: `sqlite:FILE`; empty: the value of ATTUNE_STORE, else fleet.db in ATTUNE_HOME. Throws
-/// invalid_input for another kind of database.
-std::filesystem::path fleet_store_file(const std::string& store);
-
-/// Throws invalid_input for a store of another program, of a newer schema, locked, unreadable or read-only, and with
-/// FleetStoreUse::existing for none. `max_wait_ms`: for a lock of another process.
+/// Opens the store that store_address() finds. Throws invalid_input for a store of another program, of a newer schema,
+/// locked, unreadable or read-only, for a server that does not let this user in, and with FleetStoreUse::existing for
+/// no file; StoreAway for a server that does not answer. `max_wait_ms`: for a lock of another process.
 std::unique_ptr<FleetStore> open_fleet_store(const std::string& store, FleetStoreUse use = FleetStoreUse::create,
                                              int max_wait_ms = 60'000);
 

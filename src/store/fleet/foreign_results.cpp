@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "base/text.h"
+#include "store/fleet/fleet_file.h"
 #include "store/fleet/fleet_sql.h"
 #include "store/fleet/fleet_store.h"
 
@@ -20,17 +21,24 @@ double foreign_time(const ForeignResult& one) {
 
 class SqlForeignResults final : public ForeignResults {
  public:
-  explicit SqlForeignResults(const std::filesystem::path& file) : sql_(file, kForeignWaitMs) {}
+  explicit SqlForeignResults(const StoreAddress& address) : sql_(address, kForeignWaitMs) {}
 
   void replace(const std::string& source, const std::vector<ForeignResult>& all) override {
     sql_.transaction([&] {
       sql_.run("DELETE FROM foreign_result WHERE source = :s", source);
-      FleetSql::Repeated<std::string, std::string, std::string, std::string, std::string, std::string, std::string> add(
-          sql_,
-          "INSERT INTO foreign_result (configuration, source, solver, algorithm, time_ms, workspace, params)"
-          " VALUES (:c, :s, :o, :a, :t, :w, :p)");
-      for (const ForeignResult& one : all)
-        add.run(one.configuration, source, one.solver, one.algorithm, one.time_ms, one.workspace_bytes, one.params);
+      std::vector<std::vector<std::string>> rows;
+      const auto insert = [&] {
+        sql_.insert("INSERT INTO foreign_result (configuration, source, solver, algorithm, time_ms, workspace, params)",
+                    "(?, ?, ?, ?, ?, ?, ?)", "", rows);
+        rows.clear();
+      };
+      constexpr size_t kMaxRows = 1000;
+      for (const ForeignResult& one : all) {
+        rows.push_back(
+            {one.configuration, source, one.solver, one.algorithm, one.time_ms, one.workspace_bytes, one.params});
+        if (rows.size() == kMaxRows) insert();
+      }
+      insert();
     });
   }
 
@@ -55,9 +63,7 @@ class SqlForeignResults final : public ForeignResults {
 }  // namespace
 
 std::unique_ptr<ForeignResults> open_foreign_results(const std::string& store) {
-  const auto file = fleet_store_file(store);
-  claim_fleet_file(file);
-  return std::make_unique<SqlForeignResults>(file);
+  return std::make_unique<SqlForeignResults>(claimed_address(store));
 }
 
 }  // namespace attune

@@ -12,9 +12,10 @@
 #include "base/clock.h"
 #include "base/sha256.h"
 #include "store/entry_json.h"
-#include "store/fleet/fleet_dialect.h"
+#include "store/fleet/fleet_file.h"
 #include "store/fleet/fleet_sql.h"
 #include "store/fleet/fleet_store.h"
+#include "store/fleet/job_results.h"
 
 namespace attune {
 namespace {
@@ -23,7 +24,7 @@ constexpr int kGoldenWaitMs = 60'000;
 
 class SqlGoldenSets final : public GoldenSets {
  public:
-  explicit SqlGoldenSets(const std::filesystem::path& file) : sql_(file, kGoldenWaitMs) {}
+  explicit SqlGoldenSets(const StoreAddress& address) : sql_(address, kGoldenWaitMs) {}
 
   std::vector<GoldenVersion> versions() override {
     std::vector<GoldenVersion> found;
@@ -53,24 +54,14 @@ class SqlGoldenSets final : public GoldenSets {
 
   std::vector<FleetKernel> kernels(int64_t version, const GoldenEntry& entry) override {
     std::vector<FleetKernel> found;
-    sql_.connection().guard([&] {
-      soci::session& session = sql_.connection().session();
-      std::string name, arguments;
-      soci::blob bytes(session);
-      const auto number = static_cast<long long>(version);
-      soci::statement statement =
-          (session.prepare << "SELECT k.name, k.arguments, b.bytes FROM golden_kernel k JOIN kernel_bytes b"
-                              " ON b.sha256 = k.sha256 WHERE k.version = :v AND k.device = :d AND k.configuration = :c"
-                              " ORDER BY k.name, k.arguments",
-           soci::use(number, "v"), soci::use(entry.device, "d"), soci::use(entry.configuration, "c"), soci::into(name),
-           soci::into(arguments), soci::into(bytes));
-      statement.execute();
-      while (statement.fetch()) {
-        std::string content(bytes.get_len(), '\0');
-        if (!content.empty()) bytes.read(0, content.data(), content.size());
-        found.push_back({name, arguments, std::move(content)});
-      }
-    });
+    sql_.each<std::string, std::string, std::string>(
+        fmt::format("SELECT k.name, k.arguments, {} FROM golden_kernel k JOIN kernel_bytes b ON b.sha256 = k.sha256"
+                    " WHERE k.version = :v AND k.device = :d AND k.configuration = :c ORDER BY k.name",
+                    fmt::format(fmt::runtime(sql_.words().hex), "b.bytes")),
+        [&](const std::string& name, const std::string& arguments, const std::string& digits) {
+          found.push_back({name, arguments, bytes_of_hex(digits)});
+        },
+        version, entry.device, entry.configuration);
     return found;
   }
 
@@ -131,7 +122,7 @@ class SqlGoldenSets final : public GoldenSets {
     for (const char* table : {"golden", "golden_kernel"})
       sql_.run(fmt::format("DELETE FROM {} WHERE version = :v AND device = :d AND configuration = :c", table), version,
                entry.device, entry.configuration);
-    const long long now = sql_.number(fmt::format("SELECT {}", fleet_dialect::kNow));
+    const long long now = sql_.number(fmt::format("SELECT {}", sql_.words().now));
     insert(version, {entry.device, entry.configuration, entry.fingerprint, entry_to_json(Entry(entry.decision)),
                      static_cast<long long>(entry.session), now, std::isfinite(entry.us()) ? entry.us() : 0});
     for (const FleetKernel& kernel : one.kernels)
@@ -159,9 +150,7 @@ class SqlGoldenSets final : public GoldenSets {
 }  // namespace
 
 std::unique_ptr<GoldenSets> open_golden_sets(const std::string& store) {
-  const auto file = fleet_store_file(store);
-  claim_fleet_file(file);
-  return std::make_unique<SqlGoldenSets>(file);
+  return std::make_unique<SqlGoldenSets>(claimed_address(store));
 }
 
 }  // namespace attune

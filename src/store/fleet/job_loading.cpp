@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "store/fleet/fleet_dialect.h"
 
 namespace attune {
 namespace {
@@ -99,57 +98,123 @@ std::string condition_on_solver(const JobLoad& load) {
   return condition;
 }
 
-constexpr const char* kInsert =
-    "INSERT INTO job (session, configuration, step, solver, reason, state, class, detail, attempts, lease_token,"
-    " lease_until, not_before, agent, requires) SELECT :s, c.id, :t, {0}, :r, 'queued', '', '', 0, 0, 0, 0,"
-    " '', coalesce((SELECT b.id FROM job b WHERE b.session = :s2 AND b.configuration = c.id AND b.step = :b"
-    " AND b.solver = {0}), -1) FROM configuration c";
+/// The columns of a new job from a SELECT of `c`: {0} solver, {1} id of the job before it, {2} condition that it waits
+/// for an open job.
+constexpr const char* kNewJobs =
+    "{3} job (session, configuration, step, solver, reason, state, class, detail, attempts, lease_token, lease_until,"
+    " not_before, agent, requires) SELECT {4}, c.id, '{5}', {0}, :r, 'queued', '', '', 0, 0, 0,"
+    " CASE WHEN {2} THEN {6} ELSE 0 END, '', {1} FROM configuration c";
+
+std::string new_jobs(const Loading& loading, FleetStep step, const char* solver, const char* before,
+                     const std::string& waits) {
+  return fmt::format(fmt::runtime(kNewJobs), solver, before, waits, loading.sql.words().insert_new,
+                     loading.load.session, name(step), kBlocked);
+}
+
+/// The job `b` of the step before, of the same configuration and solver.
+std::string join_before(const Loading& loading, FleetStep step, const char* solver) {
+  const auto before = step_before(step);
+  return fmt::format(
+      " LEFT JOIN job b ON b.session = {} AND b.configuration = c.id AND b.step = '{}' AND b.solver = {}",
+      loading.load.session, before ? name(*before) : "", solver);
+}
+
+constexpr const char* kIsBeforeOpen = "b.state IN ('queued', 'leased')";
 
 size_t load_solver_step(const Loading& loading, FleetStep step, const std::string& solver) {
   const JobLoad& load = loading.load;
-  const auto before = step_before(step);
   return loading.sql.run(
-      fmt::format(fmt::runtime(std::string(kInsert) + " JOIN session_solver v ON v.session = :s3 AND {1} WHERE {2}"
-                                                      " AND (:o1 = '' OR v.solver = :o2) ORDER BY c.number, v.solver"
-                                                      " ON CONFLICT (session, configuration, step, solver) DO NOTHING"),
-                  "v.solver", condition_on_solver(load), kIsChosen),
-      load.session, name(step), load.reason, load.session, before ? name(*before) : "", load.session, load.tag,
-      load.tag, solver, solver);
+      fmt::format("{} JOIN session_solver v ON v.session = {} AND {}{} WHERE {} AND (:o1 = '' OR v.solver = :o2)"
+                  " ORDER BY c.number, v.solver{}",
+                  new_jobs(loading, step, "v.solver", "coalesce(b.id, -1)", kIsBeforeOpen), load.session,
+                  condition_on_solver(load), join_before(loading, step, "v.solver"), kIsChosen,
+                  loading.sql.words().or_nothing),
+      load.reason, load.tag, load.tag, solver, solver);
 }
 
-/// A job for each configuration that meets `condition`, with one value: the session.
-size_t load_configuration_step(const Loading& loading, FleetStep step, const std::string& condition) {
+/// A job of all solvers for each configuration that some solver of the session can do.
+size_t load_find_step(const Loading& loading, FleetStep step) {
   const JobLoad& load = loading.load;
-  const auto before = step_before(step);
   return loading.sql.run(
-      fmt::format(fmt::runtime(std::string(kInsert) + " WHERE {1} AND EXISTS ({2}) ORDER BY c.number"
-                                                      " ON CONFLICT (session, configuration, step, solver) DO NOTHING"),
-                  "''", kIsChosen, condition),
-      load.session, name(step), load.reason, load.session, before ? name(*before) : "", load.tag, load.tag,
-      load.session);
+      fmt::format("{}{} WHERE {} AND EXISTS (SELECT 1 FROM session_solver v WHERE v.session = {} AND {})"
+                  " ORDER BY c.number{}",
+                  new_jobs(loading, step, "''", "coalesce(b.id, -1)", kIsBeforeOpen), join_before(loading, step, "''"),
+                  kIsChosen, load.session, condition_on_solver(load), loading.sql.words().or_nothing),
+      load.reason, load.tag, load.tag);
+}
+
+/// A contest for each configuration that has perf_eval jobs.
+size_t load_contests(const Loading& loading) {
+  const JobLoad& load = loading.load;
+  constexpr const char* kPerfJobs =
+      "EXISTS (SELECT 1 FROM job e WHERE e.session = {} AND e.configuration = c.id AND e.step {}";
+  const std::string waits =
+      fmt::format(fmt::runtime(kPerfJobs), load.session,
+                  "IN ('perf_compile', 'perf_eval') AND e.state NOT IN ('done', 'failed', 'excluded'))");
+  return loading.sql.run(
+      fmt::format("{} WHERE {} AND {} ORDER BY c.number{}",
+                  new_jobs(loading, FleetStep::perf_contest, "''", "-1", waits), kIsChosen,
+                  fmt::format(fmt::runtime(kPerfJobs), load.session, "= 'perf_eval')"), loading.sql.words().or_nothing),
+      load.reason, load.tag, load.tag);
 }
 
 size_t load_step(const Loading& loading, FleetStep step) {
   const JobLoad& load = loading.load;
-  if (step == FleetStep::find_compile || step == FleetStep::find_eval)
-    return load_configuration_step(
-        loading, step, "SELECT 1 FROM session_solver v WHERE v.session = :own AND " + condition_on_solver(load));
+  if (step == FleetStep::find_compile || step == FleetStep::find_eval) return load_find_step(loading, step);
   size_t num_new = 0;
   if (load.solvers.empty()) num_new = load_solver_step(loading, step, "");
   for (const std::string& solver : load.solvers) num_new += load_solver_step(loading, step, solver);
-  if (step != FleetStep::perf_eval) return num_new;
-  if (num_new > 0) {
-    std::vector<std::string> changed;
-    loading.sql.each<std::string>(
-        "SELECT DISTINCT j.configuration FROM job j JOIN job k ON k.session = j.session"
-        " AND k.configuration = j.configuration AND k.step = 'perf_contest' AND k.state <> 'queued'"
-        " WHERE j.session = :s AND j.step = 'perf_eval' AND j.state = 'queued'",
-        [&](const std::string& one) { changed.push_back(one); }, load.session);
-    for (const std::string& one : changed) reopen_contest(loading.sql, load.session, one);
+  loading.sql.note_new_rows("job", num_new);
+  return step == FleetStep::perf_eval ? num_new + load_contests(loading) : num_new;
+}
+
+/// Sets `not_before` of jobs by their ids.
+void set_not_before(FleetSql& sql, const std::vector<long long>& ids, long long value, const char* rest = "",
+                    const char* condition = " AND state = 'queued'") {
+  constexpr size_t kMaxIds = 1000;
+  for (size_t begin = 0; begin < ids.size(); begin += kMaxIds) {
+    std::vector<std::string> texts;
+    for (size_t i = begin; i < std::min(ids.size(), begin + kMaxIds); ++i) texts.push_back(std::to_string(ids[i]));
+    sql.run(
+        fmt::format("UPDATE job SET not_before = {}{} WHERE id IN ({}){}", value, rest, join(texts, ","), condition));
   }
-  return num_new + load_configuration_step(loading, FleetStep::perf_contest,
-                                           "SELECT 1 FROM job e WHERE e.session = :own AND e.configuration = c.id"
-                                           " AND e.step = 'perf_eval'");
+}
+
+std::vector<long long> ids_of(FleetSql& sql, const std::string& query, auto... values) {
+  std::vector<long long> ids;
+  sql.each<long long>(
+      query, [&](long long id) { ids.push_back(id); }, values...);
+  return ids;
+}
+
+/// Conditions on a job `j`.
+constexpr const char* kWaitsForStep =
+    "EXISTS (SELECT 1 FROM job r WHERE r.id = j.requires AND r.state IN ('queued', 'leased'))";
+constexpr const char* kWaitsForContestants =
+    "EXISTS (SELECT 1 FROM job o WHERE o.session = j.session AND o.configuration = j.configuration"
+    " AND o.step IN ('perf_compile', 'perf_eval')"
+    " AND o.state NOT IN ('done', 'failed', 'excluded'))";  // IN would choose SQLite's index by states.
+std::string is_free() {
+  return fmt::format("(j.requires < 0 OR NOT {}) AND (j.step <> 'perf_contest' OR NOT {})", kWaitsForStep,
+                     kWaitsForContestants);
+}
+
+/// Opens contests again whose short lists will change. A held one does not know the new short list: without its lease,
+/// its result is discarded.
+void reopen_contests(FleetSql& sql, int64_t session) {
+  const auto changed =
+      ids_of(sql,
+             fmt::format("SELECT j.id FROM job j WHERE j.session = :s AND j.step = 'perf_contest' AND NOT (j.state ="
+                         " 'queued' AND j.not_before >= {}) AND {}",
+                         kBlocked, kWaitsForContestants),
+             session);
+  for (const long long id : changed)
+    sql.run(fmt::format("UPDATE attempt SET ended = {}, class = :c, detail = 'its configuration has new jobs'"
+                        " WHERE ended = 0 AND job = :j",
+                        sql.words().now),
+            name(Status::cancelled), id);
+  set_not_before(sql, changed, kBlocked,
+                 ", state = 'queued', attempts = 0, class = '', detail = '', agent = '', lease_until = 0", "");
 }
 
 }  // namespace
@@ -169,38 +234,58 @@ size_t load_jobs_into(FleetSql& sql, const JobLoad& load) {
   std::ranges::sort(steps);  // A compile step comes first: its jobs' ids are needed.
   steps.erase(std::ranges::unique(steps).begin(), steps.end());
   size_t num_new = 0;
-  for (const FleetStep step : steps) num_new += load_step(loading, step);
-  if (num_new > 0) update_blocked(sql, load.session);
+  for (const FleetStep step : steps) {
+    const size_t count = load_step(loading, step);
+    sql.note_new_rows("job", count);
+    num_new += count;
+  }
+  settle_jobs(sql, load.session);
   return num_new;
 }
 
-void update_blocked(FleetSql& sql, int64_t session) {
-  sql.run(fmt::format("UPDATE job AS j SET not_before = CASE WHEN {0} THEN 0 ELSE {1} END WHERE j.session = :s"
-                      " AND j.state = 'queued' AND (j.requires >= 0 OR j.step = 'perf_contest')"
-                      " AND j.not_before IN (0, {1})",
-                      kIsUnblocked, kBlocked),
-          session);
+void settle_jobs(FleetSql& sql, int64_t session) {
+  reopen_contests(sql, session);
+  set_not_before(sql,
+                 ids_of(sql,
+                        fmt::format("SELECT j.id FROM job j WHERE j.session = :s AND j.state = 'queued'"
+                                    " AND j.not_before < {} AND j.requires >= 0 AND {}",
+                                    kBlocked, kWaitsForStep),
+                        session),
+                 kBlocked);
+  set_not_before(sql,
+                 ids_of(sql,
+                        fmt::format("SELECT j.id FROM job j WHERE j.session = :s AND j.state = 'queued'"
+                                    " AND j.not_before >= {} AND {}",
+                                    kBlocked, is_free()),
+                        session),
+                 0);
 }
 
 void free_blocked(FleetSql& sql, int64_t session, const std::string& configuration) {
-  // NOT IN, because = would choose the index by states.
-  sql.run(fmt::format("UPDATE job AS j SET not_before = 0 WHERE j.session = :s AND j.configuration = :c"
-                      " AND j.state NOT IN ('leased', 'done', 'failed', 'excluded') AND j.not_before >= {} AND {}",
-                      kBlocked, kIsUnblocked),
-          session, configuration);
+  // NOT IN, because = would choose SQLite's index by states.
+  const std::string waiting = fmt::format(
+      "j.session = :s AND j.configuration = :c AND j.state NOT IN ('leased', 'done', 'failed', 'excluded')"
+      " AND j.not_before >= {}",
+      kBlocked);
+  if (ids_of(sql, fmt::format("SELECT j.id FROM job j WHERE {} ORDER BY j.id{}", waiting, sql.words().for_update),
+             session, configuration)
+          .empty())
+    return;
+  set_not_before(
+      sql,
+      ids_of(sql, fmt::format("SELECT j.id FROM job j WHERE {} AND {}", waiting, is_free()), session, configuration),
+      0);
 }
 
-void reopen_contest(FleetSql& sql, int64_t session, const std::string& configuration) {
-  // A held contest does not know the new short list: without its lease, its result is discarded.
-  sql.run(fmt::format("UPDATE attempt SET ended = {}, class = :c, detail = 'its configuration has new jobs'"
-                      " WHERE ended = 0 AND job IN (SELECT id FROM job WHERE session = :s AND configuration = :n"
-                      " AND step = 'perf_contest' AND state = 'leased')",
-                      fleet_dialect::kNow),
-          name(Status::cancelled), session, configuration);
-  sql.run(
-      "UPDATE job SET state = 'queued', attempts = 0, not_before = 0, class = '', detail = '', agent = '',"
-      " lease_until = 0 WHERE session = :s AND configuration = :c AND step = 'perf_contest' AND state <> 'queued'",
-      session, configuration);
+std::string storable(std::string_view text) {
+  constexpr size_t kMaxBytes = 4000;
+  std::string found;
+  while (!text.empty() && found.size() < kMaxBytes) {
+    const size_t length = utf8_length(text);
+    found += length == 0 || text.front() == '\0' ? "?" : text.substr(0, length);
+    text.remove_prefix(std::max<size_t>(1, length));
+  }
+  return text.empty() ? found : found + "…";
 }
 
 }  // namespace attune

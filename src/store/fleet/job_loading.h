@@ -15,23 +15,19 @@ void check_tag(FleetSql& sql, const std::string& tag);
 /// invalid_input for steps, a tag or solvers that cannot be loaded, with the command that must come first.
 size_t load_jobs_into(FleetSql& sql, const JobLoad& load);
 
-/// `not_before` of a queued job that waits for another one. Claims of a large session then skip such jobs by the index.
-inline constexpr long long kBlocked = 1LL << 62;
+/// `not_before` of a queued job that waits for another one, and of a job that has ended. Claims of a large session then
+/// skip such jobs by the index.
+inline constexpr long long kBlocked = 1LL << 62, kEnded = kBlocked + 1;
 
-/// The condition that a job `j` waits for no other one.
-inline constexpr const char* kIsUnblocked =
-    "(j.requires < 0 OR EXISTS (SELECT 1 FROM job r WHERE r.id = j.requires AND r.state NOT IN ('queued', 'leased')))"
-    " AND (j.step <> 'perf_contest' OR NOT EXISTS (SELECT 1 FROM job o WHERE o.session = j.session"
-    " AND o.configuration = j.configuration AND o.step IN ('perf_compile', 'perf_eval')"
-    " AND o.state NOT IN ('done', 'failed', 'excluded')))";  // IN would choose the index by states.
-
-/// Blocks or frees all queued jobs of a session that depend on others.
-void update_blocked(FleetSql& sql, int64_t session);
-/// Frees the jobs of a configuration that wait for none any longer.
+/// Blocks the queued jobs of a session that depend on open ones, frees the others, and opens the contests of
+/// configurations with open jobs again. On a server, call it again after the transaction that adds or resets jobs:
+/// agents that end jobs at the same time do not see the new ones.
+void settle_jobs(FleetSql& sql, int64_t session);
+/// Frees the jobs of a configuration that wait for none any longer, inside a transaction of the caller. Agents that end
+/// jobs of one configuration at once wait for each other.
 void free_blocked(FleetSql& sql, int64_t session, const std::string& configuration);
 
-/// Queues the ended contest of a configuration again, because one of its short lists will change. update_blocked() must
-/// follow.
-void reopen_contest(FleetSql& sql, int64_t session, const std::string& configuration);
+/// Shortens a text and replaces what some database cannot store: bytes that are not UTF-8, and NUL.
+std::string storable(std::string_view text);
 
 }  // namespace attune

@@ -18,16 +18,16 @@
 #include "base/text.h"
 #include "base/variable.h"
 #include "store/entry_json.h"
-#include "store/fleet/fleet_dialect.h"
+#include "store/fleet/fleet_file.h"
 #include "store/fleet/fleet_sql.h"
 #include "store/fleet/fleet_store.h"
 #include "store/fleet/job_loading.h"
+#include "store/fleet/job_results.h"
 #include "store/fleet/sql_job_queue.h"
+#include "store/fleet/store_away.h"
 
 namespace attune {
 namespace {
-
-using fleet_dialect::kNow;
 
 /// `alice@node7`
 std::string person() {
@@ -51,25 +51,31 @@ JobState job_state(const std::string& text) { return parse_job_state(text).value
 
 class SqlFleetStore final : public FleetStore {
  public:
-  SqlFleetStore(const std::filesystem::path& file, int max_wait_ms)
-      : file_(file), max_wait_ms_(max_wait_ms), sql_(file, max_wait_ms) {}
+  SqlFleetStore(const StoreAddress& address, int max_wait_ms)
+      : address_(address), max_wait_ms_(max_wait_ms), sql_(address, max_wait_ms) {}
 
   size_t add_configurations(const std::vector<FleetConfiguration>& all) override {
+    using Rows = std::vector<std::vector<std::string>>;
+    Rows rows, tags;
+    std::set<std::vector<std::string>> recurrent;
+    for (const FleetConfiguration& one : all) {
+      rows.push_back({one.id, one.op, one.key, one.source});
+      for (const std::string& name : one.tags) {
+        tags.push_back({name, one.id});
+        if (one.is_recurrent) recurrent.insert({name, one.id});
+      }
+    }
+    const auto& words = sql_.words();
+    const std::string insert = std::string(words.insert_new) + " ", nothing(words.or_nothing);
     size_t num_new = 0;
     sql_.transaction([&] {
-      num_new = 0;
-      FleetSql::Repeated<std::string, std::string, std::string, std::string> add(
-          sql_, fmt::format("INSERT INTO configuration (id, op, problem, source, added_at) VALUES (:i, :o, :p, :s, {})"
-                            " ON CONFLICT (id) DO NOTHING",
-                            kNow));
-      FleetSql::Repeated<std::string, std::string, long long> tag(
-          sql_,
-          "INSERT INTO tag (name, configuration, recurrent) VALUES (:n, :c, :r) ON CONFLICT (name, configuration)"
-          " DO UPDATE SET recurrent = max(recurrent, excluded.recurrent)");
-      for (const FleetConfiguration& one : all) {
-        num_new += add.run(one.id, one.op, one.key, one.source);
-        for (const std::string& name : one.tags) tag.run(name, one.id, one.is_recurrent ? 1 : 0);
-      }
+      num_new = sql_.insert(insert + "configuration (id, op, problem, source, added_at)",
+                            fmt::format("(?, ?, ?, ?, {})", words.now), nothing, rows);
+      sql_.insert(insert + "tag (name, configuration, recurrent)", "(?, ?, 0)", nothing, tags);
+      sql_.insert("INSERT INTO tag (name, configuration, recurrent)", "(?, ?, 1)",
+                  set_to_new("name, configuration", {"recurrent"}), Rows(recurrent.begin(), recurrent.end()));
+      sql_.note_new_rows("configuration", rows.size());
+      sql_.note_new_rows("tag", tags.size());
     });
     return num_new;
   }
@@ -129,30 +135,32 @@ class SqlFleetStore final : public FleetStore {
         fail(ErrorCode::invalid_input, "the store knows no solvers yet, run first: attune solvers update");
       std::vector<std::string> names;
       for (const FleetSolver& one : present) names.push_back(fmt::format("{}@{} {}", one.id, one.version, one.op));
-      const std::string set = join(names, "\n");
+      // Older stores have the names themselves, which are too long for an index of a server.
+      const std::string names_text = join(names, "\n"), set = hash128(names_text).hex();
       std::string state;
       id = 0;
       sql_.each<long long, std::string>(
-          "SELECT id, state FROM tuning_session WHERE environment = :e AND reason = :r AND solvers = :s",
+          "SELECT id, state FROM tuning_session WHERE environment = :e AND reason = :r"
+          " AND solvers IN (:s, :n)",
           [&](long long found, const std::string& found_state) {
             id = found;
             state = found_state;
           },
-          environment_id, reason, set);
+          environment_id, reason, set, names_text);
       if (id != 0 && state != name(SessionState::open))
         fail(ErrorCode::invalid_input, "session {} has this reason and is {}, give another with -l: '{}'", id, state,
              shown(reason));
       if (id != 0) return;
       sql_.run(
-          "INSERT INTO environment (id, fingerprint, device, versions, variables) VALUES (:i, :f, :d, :v, :a)"
-          " ON CONFLICT (id) DO NOTHING",
+          fmt::format("{} environment (id, fingerprint, device, versions, variables) VALUES (:i, :f, :d, :v, :a){}",
+                      sql_.words().insert_new, sql_.words().or_nothing),
           environment_id, environment.fingerprint, environment.device_json, versions_text(environment.versions),
           variables_text(environment.variables));
       sql_.run(fmt::format("INSERT INTO tuning_session (environment, reason, solvers, created_by, created_at, state)"
                            " VALUES (:e, :r, :s, :b, {}, 'open')",
-                           kNow),
+                           sql_.words().now),
                environment_id, reason, set, person());
-      id = sql_.number(fleet_dialect::kLastId);
+      id = sql_.number(std::string(sql_.words().last_id));
       for (const FleetSolver& one : present)
         sql_.run("INSERT INTO session_solver (session, solver, op, version) VALUES (:s, :i, :o, :v)", id, one.id,
                  one.op, one.version);
@@ -177,22 +185,22 @@ class SqlFleetStore final : public FleetStore {
       session(id);
       sql_.run("UPDATE tuning_session SET state = :t WHERE id = :i AND state <> 'aborted'", name(state), id);
       if (state == SessionState::aborted)
-        sql_.run(
-            "UPDATE job SET state = 'excluded', class = :c, detail = 'the session was aborted'"
-            " WHERE session = :i AND state IN ('queued', 'leased')",
-            name(Status::cancelled), id);
+        sql_.run(fmt::format("UPDATE job SET state = 'excluded', class = :c, detail = 'the session was aborted',"
+                             " not_before = {} WHERE session = :i AND state IN ('queued', 'leased')",
+                             kEnded),
+                 name(Status::cancelled), id);
     });
   }
 
   void set_applicability(int64_t session, const std::vector<Applicability>& all) override {
+    std::vector<std::vector<std::string>> rows;
+    for (const Applicability& one : all)
+      rows.push_back({one.configuration, one.solver, one.applies ? "1" : "0", one.reason});
     sql_.transaction([&] {
-      FleetSql::Repeated<long long, std::string, std::string, long long, std::string> add(
-          sql_,
-          "INSERT INTO applicability (session, configuration, solver, applicable, reason)"
-          " VALUES (:s, :c, :o, :a, :r) ON CONFLICT (session, configuration, solver)"
-          " DO UPDATE SET applicable = excluded.applicable, reason = excluded.reason");
-      for (const Applicability& one : all)
-        add.run(session, one.configuration, one.solver, one.applies ? 1 : 0, one.reason);
+      sql_.insert("INSERT INTO applicability (session, configuration, solver, applicable, reason)",
+                  fmt::format("({}, ?, ?, ?, ?)", session),
+                  set_to_new("session, configuration, solver", {"applicable", "reason"}), rows);
+      sql_.note_new_rows("applicability", rows.size());
     });
   }
 
@@ -202,6 +210,7 @@ class SqlFleetStore final : public FleetStore {
       check_open(load.session);
       num_new = load_jobs_into(sql_, load);
     });
+    settle(load.session);
     return num_new;
   }
 
@@ -215,7 +224,7 @@ class SqlFleetStore final : public FleetStore {
                     " WHERE j.session = :s AND (:t1 = '' OR EXISTS (SELECT 1 FROM tag t WHERE t.name = :t2"
                     " AND t.configuration = j.configuration)) AND (:c1 = '' OR j.class = :c2)"
                     " AND (:z1 = '' OR j.state = :z2) ORDER BY j.id",
-                    kNow),
+                    sql_.words().now),
         [&](long long id, const std::string& step, const std::string& at, const std::string& configuration,
             const std::string& problem, const std::string& solver, const std::string& reason,
             const std::string& failure, const std::string& detail, const std::string& agent, long long attempts,
@@ -240,20 +249,13 @@ class SqlFleetStore final : public FleetStore {
     size_t num_reset = 0;
     sql_.transaction([&] {
       check_open(session);
-      num_reset = 0;
-      std::vector<std::string> configurations;
-      constexpr const char* kFailed = "session = :s AND state IN ('failed', 'excluded') AND (:c1 = '' OR class = :c2)";
-      sql_.each<std::string>(
-          fmt::format("SELECT DISTINCT configuration FROM job WHERE {} AND step IN ('perf_compile', 'perf_eval')",
-                      kFailed),
-          [&](const std::string& one) { configurations.push_back(one); }, session, failure, failure);
-      num_reset = sql_.run(fmt::format("UPDATE job SET state = 'queued', attempts = 0, not_before = 0, class = '',"
-                                       " detail = '' WHERE {}",
-                                       kFailed),
-                           session, failure, failure);
-      for (const std::string& one : configurations) reopen_contest(sql_, session, one);
-      update_blocked(sql_, session);
+      num_reset = sql_.run(
+          "UPDATE job SET state = 'queued', attempts = 0, not_before = 0, class = '', detail = ''"
+          " WHERE session = :s AND state IN ('failed', 'excluded') AND (:c1 = '' OR class = :c2)",
+          session, failure, failure);
+      settle_jobs(sql_, session);
     });
+    settle(session);
     return num_reset;
   }
 
@@ -277,7 +279,7 @@ class SqlFleetStore final : public FleetStore {
         fmt::format("SELECT count(*), coalesce({0} - min(a.began), 0) FROM attempt a JOIN job j ON j.id = a.job"
                     " WHERE j.session = :s AND a.ended > {0} - 600000 AND a.class <> 'node_lost'"
                     " AND a.class <> 'cancelled'",
-                    kNow),
+                    sql_.words().now),
         [&](long long count, long long over_ms) {
           rate.num_ended = static_cast<size_t>(count);
           rate.over_s = static_cast<double>(over_ms) / 1000;
@@ -293,7 +295,7 @@ class SqlFleetStore final : public FleetStore {
   }
 
   JobQueue& queue() override {
-    if (!queue_) queue_ = open_sql_job_queue(file_, max_wait_ms_);
+    if (!queue_) queue_ = open_sql_job_queue(address_, max_wait_ms_);
     return *queue_;
   }
 
@@ -303,6 +305,20 @@ class SqlFleetStore final : public FleetStore {
   }
 
  private:
+  /// Again, in a transaction that sees what agents have ended during the one before.
+  void settle(int64_t session) {
+    if (!address_.is_server()) return;
+    sql_.transaction([&] { settle_jobs(sql_, session); });
+  }
+
+  /// The end of an INSERT that replaces these columns of a row that is there.
+  std::string set_to_new(std::string_view keys, const std::vector<std::string>& columns) const {
+    std::vector<std::string> changes;
+    for (const std::string& one : columns)
+      changes.push_back(one + " = " + fmt::format(fmt::runtime(sql_.words().new_value), one));
+    return fmt::format(fmt::runtime(sql_.words().on_conflict), keys) + join(changes, ", ");
+  }
+
   void check_open(int64_t id) {
     const FleetSession one = session(id);
     if (one.state != name(SessionState::open))
@@ -326,11 +342,11 @@ class SqlFleetStore final : public FleetStore {
           },
           session, one.id);
       if (!answer.decision) {
-        answer.missing = why_missing(session, one.id);
+        answer.missing = why_missing(sql_, session, one.id);
         if (tag.empty() && answer.missing.empty()) continue;
         if (answer.missing.empty()) answer.missing = "no jobs were loaded for it";
       } else {
-        read_results(job, answer);
+        read_results(sql_, job, answer);
       }
       visit(answer);
     }
@@ -395,55 +411,7 @@ class SqlFleetStore final : public FleetStore {
     return found;
   }
 
-  /// Why a configuration has no decision; empty: it has no jobs.
-  std::string why_missing(int64_t session, const std::string& configuration) {
-    std::vector<std::string> open, failures;
-    bool has_jobs = false;
-    sql_.each<std::string, std::string, std::string, std::string, std::string>(
-        "SELECT step, solver, state, class, detail FROM job WHERE session = :s AND configuration = :c ORDER BY id",
-        [&](const std::string& step, const std::string& solver, const std::string& state, const std::string& failure,
-            const std::string& detail) {
-          has_jobs = true;
-          const std::string what = solver.empty() ? step : step + " of " + solver;
-          if (state == "queued" || state == "leased")
-            open.push_back(what);
-          else if (state != "done")
-            failures.push_back(fmt::format("{}: {}{}{}", what, failure, detail.empty() ? "" : ", ", detail));
-        },
-        session, configuration);
-    if (!has_jobs) return {};
-    if (!open.empty())
-      return fmt::format("{} not done: {}{}", open.size() == 1 ? "1 job is" : fmt::format("{} jobs are", open.size()),
-                         open.front(), open.size() > 1 ? ", …" : "");
-    if (!failures.empty()) return join(failures, "; ");
-    return "its jobs have ended without a decision: no step that decides was loaded";
-  }
-
-  void read_results(long long job, FleetAnswer& answer) {
-    sql_.each<std::string, std::string, double, long long>(
-        "SELECT solver, candidate, median_us, workspace FROM result WHERE job = :j ORDER BY ordinal",
-        [&](const std::string& solver, const std::string& candidate, double us, long long workspace) {
-          answer.finalists.push_back({solver, Candidate::parse(candidate), us, static_cast<uint64_t>(workspace)});
-        },
-        job);
-    sql_.connection().guard([&] {
-      soci::session& session = sql_.connection().session();
-      std::string name, arguments;
-      soci::blob bytes(session);
-      soci::statement statement =
-          (session.prepare << "SELECT k.name, k.arguments, b.bytes FROM kernel k JOIN kernel_bytes b"
-                              " ON b.sha256 = k.sha256 WHERE k.job = :j ORDER BY k.name, k.arguments",
-           soci::use(job), soci::into(name), soci::into(arguments), soci::into(bytes));
-      statement.execute();
-      while (statement.fetch()) {
-        std::string content(bytes.get_len(), '\0');
-        if (!content.empty()) bytes.read(0, content.data(), content.size());
-        answer.kernels.push_back({name, arguments, std::move(content)});
-      }
-    });
-  }
-
-  std::filesystem::path file_;
+  StoreAddress address_;
   int max_wait_ms_;
   FleetSql sql_;
   std::unique_ptr<JobQueue> queue_;
@@ -456,31 +424,22 @@ std::string_view name(SessionState state) noexcept {
   return kNames.at(static_cast<size_t>(state));
 }
 
-std::filesystem::path fleet_store_file(const std::string& store) {
-  constexpr std::string_view kScheme = "sqlite:";
-  const char* const variable = variable_or_null("ATTUNE_STORE");
-  const std::string named = !store.empty() ? store : variable != nullptr ? variable : "";
-  if (named.empty()) return home_location().path / "fleet.db";
-  if (!named.starts_with(kScheme) || named.size() == kScheme.size()) {
-    const size_t end = named.find("://");  // A password may follow.
-    fail(ErrorCode::invalid_input, "this version keeps a fleet's store in SQLite, name it as sqlite:FILE: '{}'",
-         end == std::string::npos ? shown(named, 500) : shown(named.substr(0, end)) + "://…");
-  }
-  return fixed_path(named.substr(kScheme.size()));
-}
-
 std::unique_ptr<FleetStore> open_fleet_store(const std::string& store, FleetStoreUse use, int max_wait_ms) {
-  if (store.empty() && variable_or_null("ATTUNE_STORE") == nullptr) check_home_location();
-  const auto file = fleet_store_file(store);
+  const StoreAddress address = store_address(store);
   std::error_code ignored;
-  if (use == FleetStoreUse::existing && !std::filesystem::exists(file, ignored))
-    fail(ErrorCode::invalid_input,
-         "there is no fleet's store yet, begin with: attune configs import -t TAG -f FILE: '{}'", file.string());
+  if (!address.is_server()) {
+    if (store.empty() && variable_or_null("ATTUNE_STORE") == nullptr) check_home_location();
+    if (use == FleetStoreUse::existing && !std::filesystem::exists(address.file, ignored))
+      fail(ErrorCode::invalid_input,
+           "there is no fleet's store yet, begin with: attune configs import -t TAG -f FILE: '{}'", address.shown());
+  }
   try {
-    claim_fleet_file(file);
-    return std::make_unique<SqlFleetStore>(file, max_wait_ms);
+    if (!address.is_server()) claim_fleet_file(address.file);
+    return std::make_unique<SqlFleetStore>(address, max_wait_ms);
+  } catch (const StoreAway&) {
+    throw;
   } catch (const Error& error) {
-    // Which file it is, is the user's choice.
+    // Which store it is, is the user's choice.
     if (error.code() != ErrorCode::database) throw;
     throw Error(ErrorCode::invalid_input, error.what());
   }

@@ -5,24 +5,25 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <string>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/mutex.h"
 #include "base/sha256.h"
+#include "base/text.h"
 #include "store/entry_json.h"
-#include "store/fleet/fleet_dialect.h"
 #include "store/fleet/fleet_sql.h"
 #include "store/fleet/job_loading.h"
 
 namespace attune {
 namespace {
 
-using fleet_dialect::kNow;
-
 constexpr long long kLeaseMs = static_cast<long long>(kLeaseS) * 1000;
 constexpr long long kRetryDelayMs = 30'000;
 constexpr int kMaxRenewWaitMs = 2000;
+constexpr double kExpiryLookS = 5;
 
 /// The steps of a filter, in which contests come first: configurations are then decided early.
 std::vector<FleetStep> claim_order(const std::vector<FleetStep>& steps) {
@@ -38,47 +39,58 @@ std::string list_of(const std::vector<FleetStep>& steps) {
   return list.empty() ? "''" : list;
 }
 
+std::string hex_of(std::string_view bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string digits;
+  for (const char one : bytes) {
+    const auto byte = static_cast<unsigned char>(one);
+    digits += kDigits[byte / 16];
+    digits += kDigits[byte % 16];
+  }
+  return digits;
+}
+
 /// Databases treat NaN and infinities differently.
 double finite_or_0(double value) { return std::isfinite(value) ? value : 0; }
 
 /// A renewal is repeated soon and must not delay measurements.
 class ShortWait {
  public:
-  explicit ShortWait(SqlConnection& connection)
+  explicit ShortWait(FleetConnection& connection)
       : connection_(connection), before_ms_(connection.limit_wait(kMaxRenewWaitMs)) {}
   ~ShortWait() { connection_.limit_wait(before_ms_); }
   ShortWait(const ShortWait&) = delete;
   ShortWait& operator=(const ShortWait&) = delete;
 
  private:
-  SqlConnection& connection_;
+  FleetConnection& connection_;
   int before_ms_;
 };
 
 class SqlJobQueue final : public JobQueue {
  public:
-  SqlJobQueue(const std::filesystem::path& file, int max_wait_ms) : sql_(file, max_wait_ms) {}
+  SqlJobQueue(const StoreAddress& address, int max_wait_ms) : sql_(address, max_wait_ms) {}
 
   std::vector<ClaimedJob> claim(const ClaimFilter& filter, size_t max_count) override {
     const Lock lock(mutex_);
     std::vector<ClaimedJob> claimed;
-    sql_.transaction([&] {
-      claimed.clear();
-      end_expired_leases(filter.session);
-      if (!has_state(filter.session, "= 'open'")) return;
-      for (const FleetStep step : claim_order(filter.steps)) claim_step(filter, step, max_count, claimed);
-      std::ranges::sort(claimed, {}, &ClaimedJob::id);  // RETURNING has no order.
-      for (ClaimedJob& job : claimed) {
-        sql_.each<std::string>(
-            "SELECT problem FROM configuration WHERE id = :c",
-            [&](const std::string& problem) { job.problem = problem; }, job.configuration);
-        sql_.run(fmt::format("INSERT INTO attempt (job, token, agent, began, ended, class, detail)"
-                             " VALUES (:j, :t, :a, {}, 0, '', '')",
-                             kNow),
-                 job.id, job.token, filter.agent);
-      }
-    });
-    return claimed;
+    if (found_nothing_ && !has_work(filter)) return claimed;
+    found_nothing_ = false;
+    const double now_s = steady_clock().now_s();
+    bool looks_for_expired = now_s >= next_look_s_;
+    for (;;) {
+      sql_.transaction([&] {
+        claimed.clear();
+        if (looks_for_expired) end_expired_leases(filter.session);
+        for (const FleetStep step : claim_order(filter.steps)) claim_step(filter, step, max_count, claimed);
+        std::ranges::sort(claimed, {}, &ClaimedJob::id);  // RETURNING has no order.
+        if (!claimed.empty()) begin_attempts(filter, claimed);
+      });
+      if (looks_for_expired) next_look_s_ = now_s + kExpiryLookS;
+      // An agent without a job looks for expired leases each time.
+      found_nothing_ = claimed.empty();
+      if (!found_nothing_ || std::exchange(looks_for_expired, true)) return claimed;
+    }
   }
 
   std::vector<int64_t> renew(const std::vector<ClaimedJob>& jobs) override {
@@ -92,7 +104,7 @@ class SqlJobQueue final : public JobQueue {
             may_finish(job.session)
                 ? sql_.run(fmt::format("UPDATE job SET lease_until = {} + :l WHERE id = :i AND state = 'leased'"
                                        " AND lease_token = :t",
-                                       kNow),
+                                       sql_.words().now),
                            kLeaseMs, job.id, job.token)
                 : 0;
         if (renewed == 0) gone.push_back(job.id);
@@ -106,8 +118,12 @@ class SqlJobQueue final : public JobQueue {
     bool is_stored = false;
     sql_.transaction([&] {
       is_stored = holds(job);
-      if (!is_stored) return discard(job);
-      end_attempt(job, name(outcome.status), outcome.detail);
+      if (!is_stored) {
+        is_stored = has_ended(job, name(outcome.status));  // By a commit whose answer was lost.
+        if (!is_stored) discard(job);
+        return;
+      }
+      end_attempt(job, name(outcome.status), storable(outcome.detail));
       if (outcome.status != Status::ok) return fail_job(job, outcome);
       set_state(job, "done", "", "", 0, 0);
       store_results(job, outcome);
@@ -128,18 +144,16 @@ class SqlJobQueue final : public JobQueue {
 
   size_t end_leases(int64_t session, const std::function<bool(const std::string&)>& has_ended) override {
     const Lock lock(mutex_);
+    std::vector<std::pair<long long, long long>> ended;
+    sql_.each<long long, long long, std::string>(
+        "SELECT id, lease_token, agent FROM job WHERE session = :s AND lease_until > 0 AND state = 'leased'",
+        [&](long long id, long long token, const std::string& agent) {
+          if (has_ended(agent)) ended.emplace_back(id, token);
+        },
+        session);
+    if (ended.empty()) return 0;
     size_t num_ended = 0;
-    sql_.transaction([&] {
-      std::vector<std::pair<long long, long long>> ended;
-      sql_.each<long long, long long, std::string>(
-          "SELECT id, lease_token, agent FROM job WHERE session = :s AND state = 'leased'",
-          [&](long long id, long long token, const std::string& agent) {
-            if (has_ended(agent)) ended.emplace_back(id, token);
-          },
-          session);
-      queue_again(session, ended, "its agent has ended");
-      num_ended = ended.size();
-    });
+    sql_.transaction([&] { num_ended = queue_again(session, ended, "its agent has ended"); });
     return num_ended;
   }
 
@@ -147,9 +161,12 @@ class SqlJobQueue final : public JobQueue {
     const Lock lock(mutex_);
     JobCounts counts;
     const std::string chosen = fmt::format("j.session = :s AND j.step IN ({})", list_of(filter.steps));
-    sql_.each<std::string, long long>(
-        fmt::format("SELECT j.state, count(*) FROM job j WHERE {} GROUP BY j.state", chosen),
-        [&](const std::string& state, long long count) {
+    sql_.each<std::string, long long, long long>(
+        fmt::format(
+            "SELECT j.state, count(*), sum(CASE WHEN j.state = 'queued' AND j.not_before >= {} THEN 1 ELSE 0 END)"
+            " FROM job j WHERE {} GROUP BY j.state",
+            kBlocked, chosen),
+        [&](const std::string& state, long long count, long long num_blocked) {
           const std::pair<JobState, size_t*> members[] = {{JobState::queued, &counts.queued},
                                                           {JobState::leased, &counts.leased},
                                                           {JobState::done, &counts.done},
@@ -158,12 +175,9 @@ class SqlJobQueue final : public JobQueue {
           for (const auto& [one, member] : members) {
             if (name(one) == state) *member = static_cast<size_t>(count);
           }
+          counts.blocked += static_cast<size_t>(num_blocked);
         },
         filter.session);
-    counts.blocked = static_cast<size_t>(
-        sql_.number(fmt::format("SELECT count(*) FROM job j WHERE {} AND j.state = 'queued' AND j.not_before >= {}",
-                                chosen, kBlocked),
-                    filter.session));
     return counts;
   }
 
@@ -183,22 +197,37 @@ class SqlJobQueue final : public JobQueue {
  private:
   void claim_step(const ClaimFilter& filter, FleetStep step, size_t max_count, std::vector<ClaimedJob>& claimed) {
     if (claimed.size() >= max_count) return;
-    const std::string ready = fmt::format(
-        "j.session = :s AND j.state = 'queued' AND j.step = :t AND j.not_before <= {} AND {}", kNow, kIsUnblocked);
-    sql_.each<long long, std::string, std::string, long long, long long>(
-        fmt::format(fmt::runtime(fleet_dialect::kClaim), ready, kNow),
-        [&](long long id, const std::string& configuration, const std::string& solver, long long token,
-            long long attempts) {
-          claimed.push_back({.id = id,
-                             .session = filter.session,
-                             .step = step,
-                             .configuration = configuration,
-                             .problem = {},
-                             .solver = solver,
-                             .token = token,
-                             .attempt = static_cast<int>(attempts) + 1});
-        },
-        kLeaseMs, filter.agent, filter.session, name(step), max_count - claimed.size());
+    const LeaseRequest request{.session = filter.session,
+                               .step = step,
+                               .agent = filter.agent,
+                               .max_count = max_count - claimed.size(),
+                               .lease_ms = kLeaseMs};
+    for (LeasedJob& one : sql_.dialect().lease(sql_, request, cursor_))
+      claimed.push_back({.id = one.id,
+                         .session = filter.session,
+                         .step = step,
+                         .configuration = std::move(one.configuration),
+                         .problem = {},
+                         .solver = std::move(one.solver),
+                         .token = one.token,
+                         .attempt = static_cast<int>(one.attempts) + 1});
+  }
+
+  /// Reads the jobs' problems and adds their attempts.
+  void begin_attempts(const ClaimFilter& filter, std::vector<ClaimedJob>& claimed) {
+    std::vector<std::string> ids;
+    std::vector<std::vector<std::string>> rows;
+    for (const ClaimedJob& job : claimed) {
+      ids.push_back("'" + job.configuration + "'");  // Hexadecimal digits.
+      rows.push_back({std::to_string(job.id), std::to_string(job.token), filter.agent});
+    }
+    std::map<std::string, std::string> problems;
+    sql_.each<std::string, std::string>(
+        fmt::format("SELECT id, problem FROM configuration WHERE id IN ({})", join(ids, ",")),
+        [&](const std::string& id, const std::string& problem) { problems.emplace(id, problem); });
+    for (ClaimedJob& job : claimed) job.problem = problems[job.configuration];
+    sql_.insert("INSERT INTO attempt (job, token, agent, began, ended, class, detail)",
+                fmt::format("(?, ?, ?, {}, 0, '', '')", sql_.words().now), "", rows);
   }
 
   bool has_state(int64_t session, const char* condition) {
@@ -210,37 +239,62 @@ class SqlJobQueue final : public JobQueue {
 
   bool holds(const ClaimedJob& job) {
     return may_finish(job.session) &&
-           sql_.number("SELECT count(*) FROM job WHERE id = :i AND state = 'leased' AND lease_token = :t", job.id,
-                       job.token) == 1;
+           sql_.number(fmt::format("SELECT id FROM job WHERE id = :i AND state = 'leased' AND lease_token = :t{}",
+                                   sql_.words().for_update),
+                       job.id, job.token) == job.id;
+  }
+
+  bool has_ended(const ClaimedJob& job, std::string_view outcome) {
+    return sql_.number("SELECT count(*) FROM attempt WHERE job = :j AND token = :t AND ended > 0 AND class = :c",
+                       job.id, job.token, outcome) == 1;
   }
 
   void end_expired_leases(int64_t session) {
     std::vector<std::pair<long long, long long>> expired;
     sql_.each<long long, long long>(
-        fmt::format("SELECT id, lease_token FROM job WHERE session = :s AND state = 'leased' AND lease_until < {}",
-                    kNow),
+        fmt::format("SELECT id, lease_token FROM job WHERE session = :s AND lease_until > 0 AND lease_until < {}"
+                    " AND state = 'leased' ORDER BY id{}",
+                    sql_.words().now, sql_.words().skip_locked),
         [&](long long id, long long token) { expired.emplace_back(id, token); }, session);
     queue_again(session, expired, "its agent did not renew the lease");
   }
 
-  /// Ends leases, by job and token, without an attempt.
-  void queue_again(int64_t session, const std::vector<std::pair<long long, long long>>& leases,
-                   const std::string& why) {
+  /// Whether a job may be claimed or a lease has expired: one query, for agents that wait.
+  bool has_work(const ClaimFilter& filter) {
+    const auto now = sql_.words().now;
+    return sql_.number(
+               fmt::format("SELECT CASE WHEN EXISTS (SELECT 1 FROM job j WHERE j.session = :s AND j.step IN ({})"
+                           " AND j.state = 'queued' AND j.not_before <= {}) OR EXISTS (SELECT 1 FROM job l"
+                           " WHERE l.session = :s2 AND l.lease_until > 0 AND l.lease_until < {}"
+                           " AND l.state = 'leased') THEN 1 ELSE 0 END",
+                           list_of(filter.steps), now, now),
+               filter.session, filter.session) != 0;
+  }
+
+  /// Ends leases, by job and token, without an attempt. Returns how many were there.
+  size_t queue_again(int64_t session, const std::vector<std::pair<long long, long long>>& leases,
+                     const std::string& why) {
+    size_t num_ended = 0;
     for (const auto& [id, token] : leases) {
-      sql_.run("UPDATE job SET state = 'queued', agent = '', lease_until = 0 WHERE id = :i", id);
+      if (sql_.run("UPDATE job SET state = 'queued', agent = '', lease_until = 0, not_before = 0 WHERE id = :i"
+                   " AND lease_token = :t AND state = 'leased'",
+                   id, token) == 0)
+        continue;
+      ++num_ended;
       sql_.run(fmt::format("UPDATE attempt SET ended = {}, class = 'node_lost', detail = :d"
                            " WHERE job = :j AND token = :t",
-                           kNow),
+                           sql_.words().now),
                why, id, token);
       add_event(session, id, "", "lease_expired", why);
     }
+    return num_ended;
   }
 
   void add_event(int64_t session, int64_t job, const std::string& agent, const std::string& kind,
                  const std::string& text) {
-    sql_.run(
-        fmt::format("INSERT INTO event (at, session, job, agent, kind, text) VALUES ({}, :s, :j, :a, :k, :t)", kNow),
-        session, job, agent, kind, text);
+    sql_.run(fmt::format("INSERT INTO event (at, session, job, agent, kind, text) VALUES ({}, :s, :j, :a, :k, :t)",
+                         sql_.words().now),
+             session, job, agent, kind, text);
   }
 
   void discard(const ClaimedJob& job) {
@@ -253,17 +307,20 @@ class SqlJobQueue final : public JobQueue {
   }
 
   void end_attempt(const ClaimedJob& job, std::string_view outcome, const std::string& detail) {
-    sql_.run(fmt::format("UPDATE attempt SET ended = {}, class = :c, detail = :d WHERE job = :j AND token = :t", kNow),
+    sql_.run(fmt::format("UPDATE attempt SET ended = {}, class = :c, detail = :d WHERE job = :j AND token = :t",
+                         sql_.words().now),
              outcome, detail, job.id, job.token);
   }
 
   void set_state(const ClaimedJob& job, std::string_view state, std::string_view failure, const std::string& detail,
                  int counted, long long delay_ms) {
-    sql_.run(fmt::format(
-                 "UPDATE job SET state = :s, class = :c, detail = :d, attempts = attempts + :n,"
-                 " not_before = CASE WHEN :w1 > 0 THEN {} + :w2 ELSE 0 END, lease_until = 0, agent = '' WHERE id = :i",
-                 kNow),
-             state, failure, detail, counted, delay_ms, delay_ms, job.id);
+    const std::string not_before = state != name(JobState::queued) ? std::to_string(kEnded)
+                                   : delay_ms > 0                  ? fmt::format("{} + {}", sql_.words().now, delay_ms)
+                                                                   : "0";
+    sql_.run(fmt::format("UPDATE job SET state = :s, class = :c, detail = :d, attempts = attempts + {},"
+                         " not_before = {}, lease_until = 0, agent = '' WHERE id = :i",
+                         counted, not_before),
+             state, failure, storable(detail), job.id);
     if (state != name(JobState::queued)) free_blocked(sql_, job.session, job.configuration);
   }
 
@@ -305,18 +362,16 @@ class SqlJobQueue final : public JobQueue {
 
   void store_kernel(const ClaimedJob& job, const FleetKernel& kernel) {
     const std::string digest = sha256(kernel.bytes);
-    if (sql_.number("SELECT count(*) FROM kernel_bytes WHERE sha256 = :d", digest) == 0) {
-      sql_.connection().guard([&] {
-        soci::session& session = sql_.connection().session();
-        soci::blob bytes(session);
-        if (!kernel.bytes.empty()) bytes.write(0, kernel.bytes.data(), kernel.bytes.size());
-        const auto size = static_cast<long long>(kernel.bytes.size());
-        session << "INSERT INTO kernel_bytes (sha256, size, bytes) VALUES (:d, :s, :b)", soci::use(digest, "d"),
-            soci::use(size, "s"), soci::use(bytes, "b");
-      });
-    }
-    sql_.run("INSERT INTO kernel (job, name, arguments, sha256) VALUES (:j, :n, :a, :d)", job.id, kernel.name,
-             kernel.arguments, digest);
+    const auto& words = sql_.words();
+    // As digits in the statement: SOCI has no blobs of MariaDB.
+    if (sql_.number("SELECT count(*) FROM kernel_bytes WHERE sha256 = :d", digest) == 0)
+      sql_.run(fmt::format("{} kernel_bytes (sha256, size, bytes) VALUES (:d, :s, {}){}", words.insert_new,
+                           fmt::format(fmt::runtime(words.bytes), hex_of(kernel.bytes)), words.or_nothing),
+               digest, kernel.bytes.size());
+    // Solvers may share one.
+    sql_.run(fmt::format("{} kernel (job, name, arguments, sha256) VALUES (:j, :n, :a, :d){}", words.insert_new,
+                         words.or_nothing),
+             job.id, kernel.name, kernel.arguments, digest);
   }
 
   /// A decision of a search is not replaced by one without.
@@ -329,19 +384,22 @@ class SqlJobQueue final : public JobQueue {
     sql_.run("DELETE FROM decision WHERE session = :s AND configuration = :c", job.session, job.configuration);
     sql_.run(fmt::format("INSERT INTO decision (session, configuration, job, decided_at, winner, baseline, ratio,"
                          " verdict, payload) VALUES (:s, :c, :j, {}, :w, :b, :r, :v, :p)",
-                         kNow),
+                         sql_.words().now),
              job.session, job.configuration, job.id, decision.winner.name(), decision.baseline.name(),
              finite_or_0(decision.comparison.ratio), name(decision.verdict), entry_to_json(Entry(decision)));
   }
 
   Mutex mutex_;
-  FleetSql sql_;  ///< Used while mutex_ is held.
+  FleetSql sql_;  ///< Used while mutex_ is held, as all below.
+  LeaseCursor cursor_;
+  double next_look_s_ = 0;      ///< For expired leases.
+  bool found_nothing_ = false;  ///< By the last claim.
 };
 
 }  // namespace
 
-std::unique_ptr<JobQueue> open_sql_job_queue(const std::filesystem::path& file, int max_wait_ms) {
-  return std::make_unique<SqlJobQueue>(file, max_wait_ms);
+std::unique_ptr<JobQueue> open_sql_job_queue(const StoreAddress& address, int max_wait_ms) {
+  return std::make_unique<SqlJobQueue>(address, max_wait_ms);
 }
 
 }  // namespace attune

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "store/fleet/job_queue.h"
+#include "store/fleet/store_away.h"
 
 namespace attune {
 
@@ -38,6 +39,7 @@ class FakeJobQueue final : public JobQueue {
 
   std::vector<ClaimedJob> claim(const ClaimFilter& filter, size_t max_count) override {
     ++num_claims;
+    check_answers();
     std::vector<ClaimedJob> claimed;
     for (Job& one : jobs) {
       if (claimed.size() == max_count) break;
@@ -51,6 +53,7 @@ class FakeJobQueue final : public JobQueue {
   }
   std::vector<int64_t> renew(const std::vector<ClaimedJob>& held) override {
     ++num_renewals;
+    check_answers();
     if (is_away) fail(ErrorCode::database, "the database is away");
     std::vector<int64_t> lost;
     for (const ClaimedJob& one : held) {
@@ -59,6 +62,7 @@ class FakeJobQueue final : public JobQueue {
     return lost;
   }
   bool commit(const ClaimedJob& job, const JobOutcome& outcome) override {
+    check_answers();
     if (is_away) fail(ErrorCode::database, "the database is away");
     if (!is_held(job)) return false;
     Job& one = at(job.id);
@@ -70,6 +74,7 @@ class FakeJobQueue final : public JobQueue {
     return true;
   }
   void release(const std::vector<ClaimedJob>& held) override {
+    check_answers();
     for (const ClaimedJob& one : held) {
       if (is_held(one)) at(one.id).state = JobState::queued;
     }
@@ -84,6 +89,7 @@ class FakeJobQueue final : public JobQueue {
     return num_ended;
   }
   JobCounts counts(const ClaimFilter& filter) override {
+    check_answers();
     JobCounts counts;
     for (const Job& one : jobs) {
       if (!is_of(filter, one.job.step)) continue;
@@ -96,6 +102,7 @@ class FakeJobQueue final : public JobQueue {
     return counts;
   }
   std::vector<ShortListRow> short_lists(int64_t, const std::string& configuration) override {
+    check_answers();
     if (is_away) fail(ErrorCode::database, "the database is away");
     std::vector<ShortListRow> all;
     for (const Job& one : jobs) {
@@ -107,9 +114,13 @@ class FakeJobQueue final : public JobQueue {
 
   std::vector<Job> jobs;
   size_t num_claims = 0, num_renewals = 0, num_commits = 0;
-  bool is_away = false;
+  bool is_away = false;   ///< Calls fail for another reason than a store that is away.
+  bool has_left = false;  ///< The store is away.
 
  private:
+  void check_answers() const {
+    if (has_left) throw StoreAway("the store does not answer");
+  }
   static bool is_of(const ClaimFilter& filter, FleetStep step) {
     if (step == FleetStep::perf_contest) step = FleetStep::perf_eval;
     return std::find(filter.steps.begin(), filter.steps.end(), step) != filter.steps.end();

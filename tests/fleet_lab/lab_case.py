@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+"""Stories about a store on a server that tools/lab starts: one class a server."""
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+import story
+
+LAB = story.REPOSITORY / "tools" / "lab"
+NOT_INSTALLED = 77
+
+
+class LabStory(story.Story):
+    """A class for a server names it; its tests have a database each."""
+
+    server = None
+    num_databases = 0
+
+    @classmethod
+    def setUpClass(cls):
+        # Short: the sockets are in it.
+        cls.lab_folder = Path(tempfile.mkdtemp(prefix="lab", dir="/tmp"))
+        os.chmod(cls.lab_folder, 0o711)
+        cls.addClassCleanup(cls.end_lab)
+        cls.lab_environment = dict(re.findall(r"export (\w+)=(.*)", cls.lab("start")))
+
+    @classmethod
+    def end_lab(cls):
+        try:
+            cls.lab("stop")
+        finally:
+            shutil.rmtree(cls.lab_folder, ignore_errors=True)
+
+    @classmethod
+    def lab(cls, verb):
+        done = subprocess.run([LAB, verb, cls.server, "--folder", cls.lab_folder], capture_output=True, text=True)
+        if done.returncode == NOT_INSTALLED:
+            raise unittest.SkipTest(done.stderr.strip().removeprefix("tools/lab: "))
+        if done.returncode:
+            raise RuntimeError(done.stderr)
+        return done.stdout
+
+    def setUp(self):
+        super().setUp()
+        self.password = (self.lab_folder / "password").read_text().strip()
+        LabStory.num_databases += 1
+        self.address = self.lab_environment[f"ATTUNE_LAB_{self.server.upper()}"]
+        self.database = f"story_{os.getpid()}_{LabStory.num_databases}"
+        self.sql(f"CREATE DATABASE {self.database}", database={"mariadb": "mysql", "postgresql": "postgres"}[self.server])
+        self.store = f"{self.address}/{self.database}"
+
+    def environment(self, **more):
+        return super().environment(**{"ATTUNE_STORE": self.store, "ATTUNE_STORE_PASSWORD": self.password, **more})
+
+    def sql(self, text, database=None):
+        """What a query gives, as lines of words."""
+        user, host, port = re.fullmatch(r"\w+://(\w+)@([\d.]+):(\d+)", self.address).groups()
+        database = database or self.database
+        if self.server == "mariadb":
+            command = ["mariadb", "--no-defaults", "-N", "-B", "-h", host, "-P", port, "-u", user, database, "-e", text]
+        else:
+            command = ["psql", "-X", "-q", "-A", "-t", "-F", "\t", "-h", host, "-p", port, "-U", user, "-d", database, "-c", text]
+        secret = {"MYSQL_PWD": self.password, "PGPASSWORD": self.password}
+        done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **secret})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return [line.split("\t") for line in done.stdout.splitlines()]
+
+
+def on_each_server(base):
+    """Makes a class of each server; returns them by their names for a module's globals()."""
+    return {f"{base.__name__}{name}": type(f"{base.__name__}{name}", (base, LabStory), {"server": name.lower()})
+            for name in ("Mariadb", "Postgresql")}
