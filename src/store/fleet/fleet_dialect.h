@@ -60,7 +60,9 @@ class FleetDialect {
     std::string_view skip_locked;  ///< The same, but leaves out rows that other transactions have locked.
     std::string_view bytes;        ///< Bytes given as hexadecimal digits {}.
     std::string_view hex;          ///< The hexadecimal digits of the bytes in {}.
-    std::string_view analyse;      ///< Counts the rows of table {} for the planner; empty: it needs no such call.
+    /// After a table `job x` whose rows are sought by session and configuration, or by their ids: names that index.
+    std::string_view by_configuration, by_id;
+    std::string_view analyse;  ///< Counts the rows of table {} for the planner; empty: it needs no such call.
   };
   /// Types of columns in the tables of docs/formats/fleet_store.md.
   struct Types {

@@ -115,8 +115,8 @@ std::string new_jobs(const Loading& loading, FleetStep step, const char* solver,
 std::string join_before(const Loading& loading, FleetStep step, const char* solver) {
   const auto before = step_before(step);
   return fmt::format(
-      " LEFT JOIN job b ON b.session = {} AND b.configuration = c.id AND b.step = '{}' AND b.solver = {}",
-      loading.load.session, before ? name(*before) : "", solver);
+      " LEFT JOIN job b{} ON b.session = {} AND b.configuration = c.id AND b.step = '{}' AND b.solver = {}",
+      loading.sql.words().by_configuration, loading.load.session, before ? name(*before) : "", solver);
 }
 
 constexpr const char* kIsBeforeOpen = "b.state IN ('queued', 'leased')";
@@ -147,15 +147,16 @@ size_t load_find_step(const Loading& loading, FleetStep step) {
 size_t load_contests(const Loading& loading) {
   const JobLoad& load = loading.load;
   constexpr const char* kPerfJobs =
-      "EXISTS (SELECT 1 FROM job e WHERE e.session = {} AND e.configuration = c.id AND e.step {}";
+      "EXISTS (SELECT 1 FROM job e{} WHERE e.session = {} AND e.configuration = c.id AND e.step {}";
   const std::string waits =
-      fmt::format(fmt::runtime(kPerfJobs), load.session,
+      fmt::format(fmt::runtime(kPerfJobs), loading.sql.words().by_configuration, load.session,
                   "IN ('perf_compile', 'perf_eval') AND e.state NOT IN ('done', 'failed', 'excluded'))");
-  return loading.sql.run(
-      fmt::format("{} WHERE {} AND {} ORDER BY c.number{}",
-                  new_jobs(loading, FleetStep::perf_contest, "''", "-1", waits), kIsChosen,
-                  fmt::format(fmt::runtime(kPerfJobs), load.session, "= 'perf_eval')"), loading.sql.words().or_nothing),
-      load.reason, load.tag, load.tag);
+  return loading.sql.run(fmt::format("{} WHERE {} AND {} ORDER BY c.number{}",
+                                     new_jobs(loading, FleetStep::perf_contest, "''", "-1", waits), kIsChosen,
+                                     fmt::format(fmt::runtime(kPerfJobs), loading.sql.words().by_configuration,
+                                                 load.session, "= 'perf_eval')"),
+                                     loading.sql.words().or_nothing),
+                         load.reason, load.tag, load.tag);
 }
 
 size_t load_step(const Loading& loading, FleetStep step) {
@@ -188,15 +189,20 @@ std::vector<long long> ids_of(FleetSql& sql, const std::string& query, auto... v
 }
 
 /// Conditions on a job `j`.
-constexpr const char* kWaitsForStep =
-    "EXISTS (SELECT 1 FROM job r WHERE r.id = j.requires AND r.state IN ('queued', 'leased'))";
-constexpr const char* kWaitsForContestants =
-    "EXISTS (SELECT 1 FROM job o WHERE o.session = j.session AND o.configuration = j.configuration"
-    " AND o.step IN ('perf_compile', 'perf_eval')"
-    " AND o.state NOT IN ('done', 'failed', 'excluded'))";  // IN would choose SQLite's index by states.
-std::string is_free() {
-  return fmt::format("(j.requires < 0 OR NOT {}) AND (j.step <> 'perf_contest' OR NOT {})", kWaitsForStep,
-                     kWaitsForContestants);
+std::string waits_for_step(const FleetSql& sql) {
+  return fmt::format("EXISTS (SELECT 1 FROM job r{} WHERE r.id = j.requires AND r.state IN ('queued', 'leased'))",
+                     sql.words().by_id);
+}
+std::string waits_for_contestants(const FleetSql& sql) {
+  return fmt::format(
+      "EXISTS (SELECT 1 FROM job o{} WHERE o.session = j.session AND o.configuration = j.configuration"
+      " AND o.step IN ('perf_compile', 'perf_eval')"
+      " AND o.state NOT IN ('done', 'failed', 'excluded'))",  // IN would choose SQLite's index by states.
+      sql.words().by_configuration);
+}
+std::string is_free(const FleetSql& sql) {
+  return fmt::format("(j.requires < 0 OR NOT {}) AND (j.step <> 'perf_contest' OR NOT {})", waits_for_step(sql),
+                     waits_for_contestants(sql));
 }
 
 /// Opens contests again whose short lists will change. A held one does not know the new short list: without its lease,
@@ -206,7 +212,7 @@ void reopen_contests(FleetSql& sql, int64_t session) {
       ids_of(sql,
              fmt::format("SELECT j.id FROM job j WHERE j.session = :s AND j.step = 'perf_contest' AND NOT (j.state ="
                          " 'queued' AND j.not_before >= {}) AND {}",
-                         kBlocked, kWaitsForContestants),
+                         kBlocked, waits_for_contestants(sql)),
              session);
   for (const long long id : changed)
     sql.run(fmt::format("UPDATE attempt SET ended = {}, class = :c, detail = 'its configuration has new jobs'"
@@ -249,14 +255,14 @@ void settle_jobs(FleetSql& sql, int64_t session) {
                  ids_of(sql,
                         fmt::format("SELECT j.id FROM job j WHERE j.session = :s AND j.state = 'queued'"
                                     " AND j.not_before < {} AND j.requires >= 0 AND {}",
-                                    kBlocked, kWaitsForStep),
+                                    kBlocked, waits_for_step(sql)),
                         session),
                  kBlocked);
   set_not_before(sql,
                  ids_of(sql,
                         fmt::format("SELECT j.id FROM job j WHERE j.session = :s AND j.state = 'queued'"
                                     " AND j.not_before >= {} AND {}",
-                                    kBlocked, is_free()),
+                                    kBlocked, is_free(sql)),
                         session),
                  0);
 }
@@ -273,7 +279,7 @@ void free_blocked(FleetSql& sql, int64_t session, const std::string& configurati
     return;
   set_not_before(
       sql,
-      ids_of(sql, fmt::format("SELECT j.id FROM job j WHERE {} AND {}", waiting, is_free()), session, configuration),
+      ids_of(sql, fmt::format("SELECT j.id FROM job j WHERE {} AND {}", waiting, is_free(sql)), session, configuration),
       0);
 }
 

@@ -25,6 +25,9 @@ constexpr FleetDialect::Words kMariadbWords = {
     .skip_locked = " FOR UPDATE SKIP LOCKED",
     .bytes = "x'{}'",
     .hex = "HEX({})",
+    // Its planner does not know of rows that the same transaction has added.
+    .by_configuration = " FORCE INDEX (session)",
+    .by_id = " FORCE INDEX (PRIMARY)",
     .analyse = "",
 };
 

@@ -25,6 +25,8 @@ constexpr FleetDialect::Words kPostgresqlWords = {
     .skip_locked = " FOR UPDATE SKIP LOCKED",
     .bytes = "decode('{}', 'hex')",
     .hex = "encode({}, 'hex')",
+    .by_configuration = "",
+    .by_id = "",
     .analyse = "ANALYZE {}",
 };
 

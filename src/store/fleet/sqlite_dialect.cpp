@@ -21,6 +21,8 @@ constexpr FleetDialect::Words kSqliteWords = {
     .skip_locked = "",
     .bytes = "x'{}'",
     .hex = "hex({})",
+    .by_configuration = "",
+    .by_id = "",
     .analyse = "",
 };
 
