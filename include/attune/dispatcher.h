@@ -146,11 +146,11 @@ class ATTUNE_API Dispatcher {
   Hit run(const GemmKey& key, const Weights& weights, std::span<void* const> operands, void* stream = nullptr);
   /// Packs weights (of a product N×K, rows contiguous), and what else is packed with them, once for every M, in the
   /// layout that most rows of the key's shape name in the tables; without such rows, in one that a library's
-  /// default config reads. `plain` is not needed afterwards. Takes about 0.3 s per GB; with a library's own layout, other threads'
-  /// require(), and a fork(), wait for it. Throws invalid_input for a key that is not a valid problem of its op;
-  /// unavailable when no solver on this machine reads packed weights, no copy fits the limit, or there is no memory.
-  /// `plain`: the operands with TensorSpec::is_packed, in the device's memory and in their order; of a product the
-  /// weights alone.
+  /// default config reads. `plain` is not needed afterwards. Takes about 0.3 s per GB; with a library's own layout,
+  /// other threads' require(), and a fork(), wait for it. Throws invalid_input for a key that is not a valid problem of
+  /// its op; unavailable when no solver on this machine reads packed weights, no copy fits the limit, or there is no
+  /// memory. `plain`: the operands with TensorSpec::is_packed, in the device's memory and in their order; of a product
+  /// the weights alone.
   Weights pack_weights(const Key& key, std::span<const void* const> plain, PackOptions options = {});
   Weights pack_weights(const GemmKey& key, const void* plain, PackOptions options = {});
   /// Runs one candidate, named as in tables (`jit_cpu.gemm@3:bm=4;…`) or numbered as candidates() does

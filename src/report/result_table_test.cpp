@@ -59,10 +59,11 @@ TEST(ResultTable, AnUnfinishedTieIsNoPartOfTheSummaryButItsCount) {
   EXPECT_EQ(summary.num_unfinished, 1u);
   EXPECT_EQ(summary.num_noisy, 0u);
   EXPECT_NEAR(summary.mean, std::cbrt(2.0), 1e-12);
-  EXPECT_EQ(summary_text(summary),
-            "3 shapes decided: geometric mean 1.260× over the default [1.192, 1.331], 1.000× over the best untuned "
-            "config; 1 faster, 1 keeps the default (0 tied with it, 1 where it is the fastest), 1 as --require asks; 1 "
-            "tie left unfinished, which keeps the default until another run continues");
+  EXPECT_EQ(
+      summary_text(summary),
+      "3 shapes decided: geometric mean 1.260× over the default [1.192, 1.331], 1.000× over the best "
+      "default; 1 faster, 1 keeps the default (0 tied with it, 1 where it is the fastest), 1 as --require asks; 1 "
+      "tie left unfinished, which keeps the default until another run continues");
   EXPECT_EQ(summary_text(summarise(std::vector{unfinished})),
             "no shape was decided now; 1 tie left unfinished, which keeps the default until another run continues");
   EXPECT_EQ(summary_text({}), "no shape was decided now");

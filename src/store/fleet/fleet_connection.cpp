@@ -62,7 +62,7 @@ void FleetConnection::open() {
   server_->open(std::string(dialect_.words.backend), dialect_.connect_string(address_));
   if (address_.requires_tls) {
     long long is_encrypted = 0;
-    *server_ << dialect_.tls_query(), soci::into(is_encrypted);
+    *server_ << std::string(dialect_.words.tls_query), soci::into(is_encrypted);
     if (is_encrypted == 0)
       fail(ErrorCode::invalid_input,
            "the server of the fleet's store offers no encryption, set it up there or leave out tls=require: '{}'",

@@ -51,7 +51,8 @@ class FleetDialect {
     std::string_view package;  ///< Debian's package of that backend.
     /// The database's time, in milliseconds since 1970: agents of several machines share no other clock.
     std::string_view now;
-    std::string_view last_id;  ///< The id that the last INSERT of this connection gave.
+    std::string_view tls_query;  ///< Gives 1 if the connection is encrypted, else 0.
+    std::string_view last_id;    ///< The id that the last INSERT of this connection gave.
     /// `INSERT INTO`, which leaves out rows that are there if the statement ends in `or_nothing`.
     std::string_view insert_new, or_nothing;
     std::string_view on_conflict;  ///< Of the key columns {}: `SET`s of the row that is there follow.
@@ -83,8 +84,6 @@ class FleetDialect {
   virtual std::string connect_string(const StoreAddress& address) const = 0;
   /// What a new connection runs first.
   virtual std::vector<std::string> settings() const = 0;
-  /// Gives 1 if the connection is encrypted, else 0.
-  virtual std::string tls_query() const = 0;
   /// Begins a transaction whose readers see one state of the store.
   virtual std::vector<std::string> begin_reading() const = 0;
   /// How many tables the database has, ours and others.

@@ -266,7 +266,7 @@ TEST_P(FleetStoreTest, AMigrationThatWasInterruptedIsFinished) {
   run("DROP TABLE event");
   begin(*open(), 1);
   EXPECT_EQ(number("SELECT count(*) FROM event"), 0);
-  EXPECT_EQ(number("SELECT max(number) FROM schema_version"), 1);
+  EXPECT_EQ(number("SELECT max(number) FROM schema_version"), kFleetSchemaVersion);
 }
 
 TEST_P(FleetStoreTest, ThousandsOfRowsAreAddedAndFoundAgain) {

@@ -16,6 +16,9 @@ constexpr FleetDialect::Words kMariadbWords = {
     .backend = "mysql",
     .package = "libsoci-mysql4.0",
     .now = "CAST(ROUND(UNIX_TIMESTAMP(NOW(3)) * 1000) AS SIGNED)",
+    .tls_query =
+        "SELECT count(*) FROM information_schema.SESSION_STATUS WHERE VARIABLE_NAME = 'SSL_CIPHER'"
+        " AND VARIABLE_VALUE <> ''",
     .last_id = "SELECT LAST_INSERT_ID()",
     .insert_new = "INSERT IGNORE INTO",
     .or_nothing = "",
@@ -78,11 +81,6 @@ class MariadbDialect final : public FleetDialect {
             "SET SESSION optimizer_switch = 'exists_to_in=off'",
             "SET SESSION time_zone = '+00:00', lc_messages = 'en_US', innodb_lock_wait_timeout = 10,"
             " sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO'"};
-  }
-
-  std::string tls_query() const override {
-    return "SELECT count(*) FROM information_schema.SESSION_STATUS WHERE VARIABLE_NAME = 'SSL_CIPHER'"
-           " AND VARIABLE_VALUE <> ''";
   }
 
   std::vector<std::string> begin_reading() const override {

@@ -16,6 +16,7 @@ constexpr FleetDialect::Words kPostgresqlWords = {
     .package = "libsoci-postgresql4.0",
     // Not now(), which is the transaction's beginning; not clock_timestamp(), which no index can be compared with.
     .now = "CAST(EXTRACT(EPOCH FROM statement_timestamp()) * 1000 AS BIGINT)",
+    .tls_query = "SELECT count(*) FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND ssl",
     .last_id = "SELECT lastval()",
     .insert_new = "INSERT INTO",
     .or_nothing = " ON CONFLICT DO NOTHING",
@@ -71,10 +72,6 @@ class PostgresqlDialect final : public FleetDialect {
   std::vector<std::string> settings() const override {
     return {"SET default_transaction_isolation = 'read committed'", "SET client_min_messages = warning",
             "SET lock_timeout = '10s'", "SET idle_in_transaction_session_timeout = '60s'"};
-  }
-
-  std::string tls_query() const override {
-    return "SELECT count(*) FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND ssl";
   }
 
   std::vector<std::string> begin_reading() const override {

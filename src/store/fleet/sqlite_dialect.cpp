@@ -12,6 +12,7 @@ constexpr FleetDialect::Words kSqliteWords = {
     .backend = "sqlite3",
     .package = "libsoci-sqlite3-4.0",
     .now = "CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER)",
+    .tls_query = "",
     .last_id = "SELECT last_insert_rowid()",
     .insert_new = "INSERT INTO",
     .or_nothing = " ON CONFLICT DO NOTHING",
@@ -46,7 +47,6 @@ class SqliteDialect final : public FleetDialect {
   }
   std::string connect_string(const StoreAddress&) const override { return {}; }  // SqlConnection opens it.
   std::vector<std::string> settings() const override { return {}; }
-  std::string tls_query() const override { return {}; }
   std::vector<std::string> begin_reading() const override { return {"BEGIN"}; }
   std::string num_tables_query(const std::string& name) const override {
     return fmt::format("SELECT count(*) FROM sqlite_master WHERE type = 'table' AND ('{0}' = '' OR name = '{0}')",

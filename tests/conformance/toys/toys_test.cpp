@@ -155,8 +155,9 @@ TEST_F(ToyTest, WrongOperandsAreRefusedByTheirRoles) {
               HasSubstr("unknown op number: 32769"));
 }
 
-TEST_F(ToyTest, AGemmKeyIsNoneOfIt) {
-  EXPECT_THROW(dispatcher_.require(GemmKey{.op = OpId::first_registered, .m = 2, .n = 3, .k = 4}), Error);
+TEST_F(ToyTest, AGemmKeyCallsItUnlessItHoldsWhatTheOpLacks) {
+  EXPECT_NE(dispatcher_.require(GemmKey{.op = OpId::first_registered, .m = 2, .n = 3, .k = 4}).plan, nullptr);
+  EXPECT_THROW(dispatcher_.require(GemmKey{.op = OpId::first_registered, .m = 2, .n = 3, .k = 4, .batch = 2}), Error);
 }
 
 TEST(RegisteredOps, AreRefusedOnceOthersAreUsed) {
