@@ -171,17 +171,19 @@ StoreAddress server_address(const std::string& text) {
   const size_t at = rest.rfind('@');
   if (at == std::string_view::npos || at == 0) fail_unreadable(text, "names no user");
   const std::string_view user = rest.substr(0, at);
-  if (user.find(':') != std::string_view::npos)
+  const auto name = decoded(user);
+  if (user.find(':') != std::string_view::npos || (name && name->find(':') != std::string::npos))
     fail(ErrorCode::invalid_input,
          "a password must not stand in ATTUNE_STORE, set ATTUNE_STORE_PASSWORD or name a file "
          "of mode 0600 with ?password_file=FILE");
   rest = rest.substr(at + 1);
   const size_t slash = rest.find('/');
-  const auto name = decoded(user),
-             database = slash == std::string_view::npos ? std::nullopt : decoded(rest.substr(slash + 1));
+  const auto database = slash == std::string_view::npos ? std::nullopt : decoded(rest.substr(slash + 1));
   if (!name) fail_unreadable(text, "has a broken % in its user");
   if (!database || database->empty() || database->find('/') != std::string::npos)
     fail_unreadable(text, "names no database");
+  if (rest.substr(slash + 1).find_first_of(" =") != std::string_view::npos)
+    fail_unreadable(text, "has a blank or '=' in the name of its database, write %20 and %3d");
   address.user = *name;
   address.database = *database;
   set_host(address, text, rest.substr(0, slash));

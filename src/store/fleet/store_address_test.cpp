@@ -67,7 +67,8 @@ TEST(StoreAddress, WhatCannotBeReadIsRefusedWithItsReason) {
 
 TEST(StoreAddress, APasswordInItIsRefusedAndNotShown) {
   for (const char* store : {"mariadb://user:secret@head/fleet", "mysql://u@head/x?password=secret", "u:secret@head",
-                            "oracle://u:secret@head/x", "mysql://u:secret@head:x/y?z=1"}) {
+                            "oracle://u:secret@head/x", "mysql://u%3asecret@head/x", "mysql://u@head/x password=secret",
+                            "mysql://u:secret@head:x/y?z=1"}) {
     EXPECT_THAT(address_refusal(store), Not(HasSubstr("secret"))) << store;
   }
   EXPECT_THAT(address_refusal("mariadb://user:secret@head/fleet"), HasSubstr("ATTUNE_STORE_PASSWORD"));
