@@ -216,9 +216,9 @@ struct Explanation {
   CandidateSummary summary;
   LookupResult found;
   RowsBeside beside;
-  std::string unknown;                      ///< What is not known of the row that serves; empty: nothing.
+  std::string unknown;                      ///< Missing facts of the row that serves; empty: none.
   bool is_default = false;                  ///< No row serves, and nothing is required.
-  std::optional<Candidate> default_config;  ///< What serves then; nothing: no solver does.
+  std::optional<Candidate> default_config;  ///< The candidate that then serves, if any.
 };
 
 Explanation explain(const ExplainOptions& options, DeviceView& view, const TableSet& set, Problem problem) {

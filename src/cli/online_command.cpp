@@ -66,18 +66,6 @@ void begin_log(const OnlineQueue& queue, const DeviceInfo& device) {
                                  device.key()));
 }
 
-/// Has the run tune on a device that nobody uses. Throws as find_unused(); `why_none` says it where there is none.
-void take_unused(const DeviceInfo& device, const fs::path& state, DeviceChoice& chosen, UnusedDevice& used,
-                 std::string& why_none) {
-  try {
-    used = find_unused(device, state);
-    chosen.ids = used.info.id;
-  } catch (const Error& error) {
-    if (error.code() == ErrorCode::unavailable) why_none = error.what();
-    throw;
-  }
-}
-
 /// Bytes of the application's device that tuning leaves to it. One GiB by default: PyTorch's allocator asks the driver
 /// for blocks of 2 MiB to 1 GiB. Throws invalid_input.
 uint64_t memory_reserve() {
@@ -128,16 +116,18 @@ int run_online(OnlineCommandOptions options) {
   if (options.background)
     calls.is_over = [starter] { return ::getppid() != starter; };  // The starter ended without stopping this process.
   calls.begin = [&] {
-    if (options.unused) {
-      take_unused(device, state, options.method.device, used, why_none);
-    } else if (device_kind(device.kind).idle_worker_bytes > 0) {  // The device has memory of its own.
-      options.method.device.memory_reserve = memory_reserve();
-      try {
-        check_memory(device, options.method.device.memory_reserve);
-      } catch (const Error& error) {
-        why_none = error.what();
-        throw;
+    DeviceChoice& chosen = options.method.device;
+    try {
+      if (options.unused) {
+        used = find_unused(device, state);
+        chosen.ids = used.info.id;
+      } else if (device_kind(device.kind).idle_worker_bytes > 0) {  // The device has memory of its own.
+        chosen.memory_reserve = memory_reserve();
+        check_memory(device, chosen.memory_reserve);
       }
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::unavailable) why_none = error.what();
+      throw;
     }
     if (options.background) begin_log(queue, used.info);
   };

@@ -165,7 +165,7 @@ bool LocalExecutor::has_memory_for(double bytes, OpenAnswer& answer) const {
   return !answer.busy && !is_short;
 }
 
-/// Returns why a problem is left to another run.
+/// Returns the sentence for a problem that another run may decide.
 std::string LocalExecutor::lack_of_memory(double bytes, double here) const {
   return fmt::format(
       "it needs {:.0f} MiB of {}, {:.0f} MiB are free{}", std::ceil(bytes / kMebibyte), device_.info().id,
@@ -173,8 +173,8 @@ std::string LocalExecutor::lack_of_memory(double bytes, double here) const {
       memory_reserve_ > 0 ? fmt::format(" beside the {} MiB kept for others", memory_reserve_ >> 20) : "");
 }
 
-/// Returns the bytes that one more problem can have now. Problems that are open allocate their memory later: what they
-/// need is gone.
+/// Returns the bytes that one more problem can have now. Open problems allocate their memory later, so their need
+/// counts as used.
 double LocalExecutor::room() const {
   const auto free = device_.memory().free_bytes();
   if (!free) return std::numeric_limits<double>::infinity();

@@ -30,7 +30,7 @@ bool Resolver::set_plan(const Problem& problem, const PlanRequest& wanted, Resol
   }
   PlanCache::Name name(problem.key(), fmt::format("{}\n{}", maker_.device().num_units, wanted.candidate));
   for (const std::string& layout : wanted.layouts) name.second += '\n' + layout;
-  // Which config is the default depends on what is banned.
+  // Bans change the default config.
   if (wanted.candidate.empty() && has_bans) name.second += '\n' + wanted.bans->text();
   CachedPlan* plan = plans_.find(name);
   if (plan == nullptr || !maker_.may_serve(plan->kernels)) {

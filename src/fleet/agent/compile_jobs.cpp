@@ -194,7 +194,7 @@ void CompileJobs::renew(std::vector<Prepared>& batch) {
     queue_.renew(jobs);  // commit() discards the results of lost ones; their kernels are in the cache all the same.
     renewed_s_ = now_s;
   } catch (const StoreAway&) {
-    // No other agent can claim the jobs meanwhile.
+    // No agent can claim jobs while the store is away.
   } catch (const Error&) {
     if (now_s >= renewed_s_ + kLeaseS) throw;
   }

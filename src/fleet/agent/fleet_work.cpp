@@ -236,7 +236,7 @@ void FleetWork::tick() {
     drop_lost(queue_.renew(own_jobs()));
     renewed_s_ = now_s;
   } catch (const StoreAway&) {
-    // No other agent can claim the jobs meanwhile; the first answer says which are lost.
+    // No agent can claim jobs while the store is away. Its first answer names the lost ones.
   } catch (const Error&) {
     if (now_s < renewed_s_ + kLeaseS) return;
     std::vector<int64_t> all;
