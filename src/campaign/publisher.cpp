@@ -23,11 +23,26 @@ TuneGemmEntry entry_of(const Problem& problem, const Candidate& winner, double u
   TuneGemmEntry entry;
   entry.problem = problem;
   entry.candidate = winner.name();
+  entry.parameters = script_parameters(winner);
   entry.device = device.key();
   if (us > 0) {  // A kept row may not know its time.
     entry.us = us;
     entry.tflops = published_row(problem, winner, us, 0).tflops;
   }
+  return entry;
+}
+
+TuneGemmEntry entry_of(const Decision& decision, const DeviceInfo& device) {
+  TuneGemmEntry entry = entry_of(decision.problem, decision.winner, decision.comparison.us, device);
+  const auto& [low, high] = decision.comparison.interval;
+  if (decision.has_default() && decision.winner != decision.baseline && decision.comparison.ratio > 0)
+    entry.noise = (high - low) / 2 / decision.comparison.ratio * 100;
+  const Finalist* next = nullptr;
+  for (const Finalist& one : decision.finalists) {
+    const bool is_timed = one.candidate != decision.winner && one.comparison.us > 0;
+    if (is_timed && (next == nullptr || one.comparison.us < next->comparison.us)) next = &one;
+  }
+  if (next != nullptr) entry.runner_up = next->candidate.name();
   return entry;
 }
 
@@ -109,8 +124,7 @@ void TunePublisher::publish_pending() {
   if (!inputs_.table.empty() && !pending_.empty()) publish_rows();
   if (!inputs_.yaml.empty()) {
     std::vector<TuneGemmEntry> entries = std::exchange(entries_of_rows_, {});
-    for (const Decision& decision : pending_)
-      entries.push_back(entry_of(decision.problem, decision.winner, decision.comparison.us, device_));
+    for (const Decision& decision : pending_) entries.push_back(entry_of(decision, device_));
     std::sort(entries.begin(), entries.end(), in_input_order);
     if (!entries.empty()) publish_tune_gemm(inputs_.yaml, entries);
   }

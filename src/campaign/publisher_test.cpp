@@ -188,6 +188,29 @@ TEST_F(Publisher, WritesTheYamlFileAfterEachShape) {
   EXPECT_EQ(entries[1].device, "fake/4");
 }
 
+/// The older tuner reads its own keys of such a row.
+TEST_F(Publisher, WritesTheScriptsParametersOfATritonKernelAndTheNextBest) {
+  inputs_.yaml = folder_.path() / "r.yaml";
+  inputs_.table.clear();
+  begin({one_});
+  TuneResult result = decided(one_, 10);
+  Decision& decision = *result.decision;
+  const Candidate next = decision.winner;
+  decision.winner = {"triton.gemm", "1", Config::parse("BLOCK_SIZE_M=16;SPLIT_K=2;num_warps=4")};
+  decision.baseline = {"cublas.gemm", "1", {}};
+  decision.verdict = Verdict::faster;
+  decision.comparison = {.us = 10, .ratio = 2, .interval = {1.9, 2.1}};
+  decision.finalists = {{.candidate = decision.winner, .comparison = decision.comparison},
+                        {.candidate = next, .comparison = {.us = 11}}};
+  publisher_->finished(result);
+  const auto entries = read_tune_gemm(inputs_.yaml).entries;
+  ASSERT_THAT(entries, SizeIs(1));
+  EXPECT_THAT(entries[0].parameters,
+              ElementsAre(Pair("BLOCK_SIZE_M", "16"), Pair("SPLIT_K", "2"), Pair("num_warps", "4")));
+  EXPECT_EQ(entries[0].runner_up, next.name());
+  EXPECT_EQ(entries[0].noise, 5);
+}
+
 /// Rows with pre-packed weights: rows that differ only in M have one layout.
 class PublisherOfPackedWeights : public Publisher {
  protected:

@@ -2,22 +2,30 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <span>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/line_output.h"
 #include "base/locations.h"
+#include "base/random.h"
 #include "base/text.h"
 #include "campaign/devices/device_view.h"
+#include "campaign/interrupt.h"
+#include "campaign/live_line.h"
 #include "cli/command.h"
 #include "cli/flags/arguments.h"
 #include "cli/flags/device_flags.h"
+#include "cli/flags/problem_option.h"
 #include "cli/flags/value_checks.h"
 #include "formats/csv/table.h"
 #include "ops/family.h"
 #include "report/json_output.h"
 #include "report/kernel_listing.h"
+#include "search/prune.h"
+#include "solver/registry.h"
 #include "tables/kernel_rows.h"
 #include "tables/row_status.h"
 
@@ -25,7 +33,8 @@ namespace attune {
 namespace {
 
 struct KernelsOptions {
-  std::string cache, table, op, info_file;
+  std::string cache, table, op, info_file, space, problem;
+  uint64_t max_kernels = 0;
   DeviceChoice devices;
   uint32_t jobs = 0;
   std::optional<uint64_t> max_cache_bytes;
@@ -78,14 +87,80 @@ int clear_kernels(const KernelsOptions& options) {
   return 0;
 }
 
-/// Compiles the kernels that a table's rows need on a device, so that a program never waits for them there. Returns 1
-/// if a row of the device still lacks a kernel.
-int build_kernels(const KernelsOptions& options) {
-  const Table table = Table::read(options.table, family_option(options.op));
-  DeviceView view(
+DeviceView view_of(const KernelsOptions& options) {
+  return DeviceView(
       {options.devices,
        options.info_file,
        {.cache = options.cache, .jobs = options.jobs, .keep = {}, .max_cache_bytes = options.max_cache_bytes}});
+}
+
+/// Candidates of a contender in random order, as many as need so many different kernels; 0: all.
+std::vector<Candidate> candidates_for_kernels(const Contender& contender, const Problem& problem,
+                                              const DeviceInfo& device, uint64_t max_kernels) {
+  auto indices = prune(contender.space, problem, device, 0).allowed;
+  Random(derive_seed(0, "kernels build")).shuffle(indices);
+  const Solver& solver = *registry().find(contender.solver);
+  std::vector<Candidate> candidates;
+  std::set<std::string> recipes;
+  for (const uint64_t index : indices) {
+    if (max_kernels > 0 && recipes.size() >= max_kernels) break;
+    candidates.push_back({contender.solver, contender.version, contender.space.at(index)});
+    for (const CompileTask& task : solver.compile_tasks(problem, candidates.back().config, device))
+      recipes.insert(task.recipe());
+  }
+  return candidates;
+}
+
+/// Compiles the kernels of a solver's configs for a problem, so that a search finds them. Returns 1 if one cannot be
+/// compiled.
+int build_space(const KernelsOptions& options) {
+  if (options.problem.empty())
+    fail(ErrorCode::invalid_input,
+         "--space needs the problem whose configs are meant: --problem \"gemm_a16w16 m=64 n=64 "
+         "k=64 dtype=bf16\"");
+  DeviceView view = view_of(options);
+  const Problem problem = parse_problem(options.problem, view.device());
+  const auto contenders = view.contenders(problem);
+  const Contender* const contender = find_contender(contenders, options.space);
+  if (contender == nullptr)
+    fail(ErrorCode::invalid_input, "no solver of this name is available, see `attune list solvers`: '{}'",
+         shown(options.space));
+  if (!contender->support.yes) fail(ErrorCode::invalid_input, "{} {}", options.space, contender->support.reason);
+  const auto candidates = candidates_for_kernels(*contender, problem, view.device(), options.max_kernels);
+  const InterruptHandler handler;
+  ProgressLine progress{.num_ended = 0, .num_all = candidates.size(), .counts = {}, .doing = {}, .remarks = {}};
+  LiveLine display([&] { return progress; });
+  const auto built = view.kernels().build(problem, contenders, candidates, [&](size_t num_waiting) {
+    progress.num_ended = candidates.size() - num_waiting;
+    progress.counts = fmt::format("{} of {} configs have their kernels", progress.num_ended, candidates.size());
+    display.update();
+    return is_interrupted();
+  });
+  display.hide();
+  std::set<std::filesystem::path> files;
+  size_t num_failed = 0;
+  for (size_t i = 0; i < built.size(); ++i) {
+    for (const Binary& binary : built[i].binaries) files.insert(binary.file);
+    if (built[i].outcome.ok() || built[i].outcome.status == Status::cancelled) continue;
+    ++num_failed;
+    print_line(stderr,
+               fmt::format("{}: {}: {}", candidates[i].name(), name(built[i].outcome.status), built[i].outcome.detail));
+  }
+  print_line(stdout,
+             fmt::format("{}: {} in '{}'{}", counted(candidates.size(), "config"), counted(files.size(), "file"),
+                         cache_folder(options).string(), num_failed > 0 ? fmt::format("; {} failed", num_failed) : ""));
+  if (is_interrupted()) return interrupt_status();
+  return num_failed == 0 ? 0 : 1;
+}
+
+/// Compiles the kernels that a table's rows need on a device, so that a program never waits for them there. Returns 1
+/// if a row of the device still lacks a kernel.
+int build_kernels(const KernelsOptions& options) {
+  if (options.table.empty() == options.space.empty())
+    fail(ErrorCode::invalid_input, "name a tuned table (--table), or a solver (--space) and a problem (--problem)");
+  if (!options.space.empty()) return build_space(options);
+  const Table table = Table::read(options.table, family_option(options.op));
+  DeviceView view = view_of(options);
   const KernelRows rows =
       kernel_rows(table, view.device(), [&](const Problem& problem) { return view.contenders(problem); });
   for (const auto& [row, why] : rows.unusable)
@@ -114,8 +189,13 @@ void add_kernels_flags(CLI::App& command, Action& chosen) {
   add_json_flag(*add("list", "List every compiled kernel, and a candidate that needs it", list_kernels), options->json);
   add("clear", "Remove all compiled kernels; they are compiled again when needed", clear_kernels);
   auto* build =
-      add("build", "Compile the kernels that a table's rows need on this machine, or on another", build_kernels);
-  build->add_option("--table", options->table, "Tuned table")->required();
+      add("build", "Compile the kernels that a table's rows or a solver's configs need on this machine, or on another",
+          build_kernels);
+  build->add_option("--table", options->table, "Tuned table");
+  build->add_option("--space", options->space, "In place of a table: solver whose configs for --problem are compiled");
+  build->add_option("--problem", options->problem, "The problem of --space");
+  build->add_option("--max-kernels", options->max_kernels, "Most kernels of --space, chosen at random; 0: all")
+      ->check(whole_numbers(0, 1'000'000));
   build->add_option("--op", options->op, "Family of the table, if its name does not identify it");
   add_device_flags(*build, options->devices, "Device; default: the first GPU, else cpu:0");
   add_device_info_flag(*build, options->info_file);

@@ -37,6 +37,15 @@ inline bool is_of_library(const Candidate& candidate) noexcept {
   return candidate.version.find('+') != std::string::npos;
 }
 
+/// The parts of K that a config computes apart and adds: its parameter `split_k`, of Triton's kernels `SPLIT_K`;
+/// else 1.
+inline int64_t split_k_of(const Config& config) {
+  for (const char* name : {"split_k", "SPLIT_K"}) {
+    if (config.has(name)) return config.integer(name);
+  }
+  return 1;
+}
+
 /// The parameter of a config that names the layout of the weights which the kernel reads.
 inline constexpr const char* kLayoutParameter = "b_layout";
 /// The layout of weights as a layer holds them: of a config without the parameter, and of an empty cell of a table.

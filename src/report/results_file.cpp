@@ -12,7 +12,7 @@ namespace attune {
 namespace {
 
 PublishedRow row_of(const TuneGemmEntry& entry) {
-  PublishedRow row{.problem = entry.problem, .kernel_name = entry.candidate};
+  PublishedRow row{.problem = entry.problem, .kernel_name = kernel_of(entry)};
   const auto slash = entry.device.rfind('/');
   row.gfx = entry.device.substr(0, slash);
   if (slash != std::string::npos) row.num_units = parse_int(entry.device.substr(slash + 1)).value_or(0);

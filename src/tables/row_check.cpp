@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <set>
 #include <utility>
 
 #include "base/error.h"
@@ -23,21 +25,20 @@ namespace {
 
 /// Checks everything that needs no run of the kernel. Returns the candidate if it can run.
 std::optional<Candidate> load(CheckedRow& row, Executor& executor, const Tick& tick) {
+  std::string version;  // Of its solver here.
   const auto usable = [&](const Candidate& candidate) {
     row.problem = op_of(row.problem).normalise(row.problem, executor.device());
-    return why_unusable(candidate, row.problem, contenders(executor, row.problem, {}, tick, std::vector{candidate}),
-                        executor.device());
+    const auto all = contenders(executor, row.problem, {}, tick, std::vector{candidate});
+    if (const Contender* const own = find_contender(all, candidate.solver)) version = own->version;
+    return why_unusable(candidate, row.problem, all, executor.device());
   };
   RowKernel kernel = row_kernel(row.kernel, row.layout, usable);
   if (kernel.why_unservable) {
     row.reason = *kernel.why_unservable;
     return std::nullopt;
   }
-  if (!row.us) {
-    row.reason = time_error("");
-    return std::nullopt;
-  }
   row.status = CheckStatus::loaded;
+  if (names_any_version(*kernel.candidate)) kernel.candidate->version = version;
   return std::move(kernel.candidate);
 }
 
@@ -80,27 +81,45 @@ void run(CheckedRow& row, const Candidate& candidate, Executor& executor, Kernel
     }
     const bool is_slow = both.size() > 1 && row.comparison.ratio > 0 && row.require == Requirement::none &&
                          is_slower_than_baseline(row.comparison, options.max_slowdown_pct);
-    if (!is_slow && !is_slower_than_stated(*mine.outcome.measurement, *row.us, options.slower_than_pct)) return;
+    if (!is_slow && !(row.us && is_slower_than_stated(*mine.outcome.measurement, *row.us, options.slower_than_pct)))
+      return;
     row.status = is_slow ? CheckStatus::slower_than_baseline : CheckStatus::slower_than_stated;
     row.reason += row.reason.empty() ? "in both runs" : "; in both runs";
     how.seed = 1;
   }
 }
 
-std::vector<CheckedRow> rows_of_yaml(const std::string& file, const DeviceInfo& device) {
+/// Why an entry of YAML results names no kernel of this program.
+std::string why_no_kernel(const TuneGemmEntry& entry) {
+  const auto names_units = [](const auto& one) { return one.first == "NUM_SMS"; };
+  return std::ranges::any_of(entry.parameters, names_units)
+             ? "NUM_SMS names the script's stream-K kernel, which is not among this program's"
+             : "it names no candidate that this program knows";
+}
+
+/// Entries may name parameters that no compiler for `device` takes: `notices` say so once.
+std::vector<CheckedRow> rows_of_yaml(const std::string& file, const DeviceInfo& device,
+                                     std::vector<std::string>& notices) {
   std::vector<CheckedRow> rows;
+  std::set<std::string> ignored;
   for (const TuneGemmEntry& entry : read_tune_gemm_results(file)) {
+    for (const auto& [name, value] : entry.parameters) {
+      if (is_amd_parameter(name) && device.kind != "hip") ignored.insert(name);
+    }
     CheckedRow& row = rows.emplace_back();
     row.line = entry.line;
     row.place = fmt::format("{}:{}", file, entry.line);
     row.problem = entry.problem;
-    row.kernel = entry.candidate;
+    row.kernel = kernel_of(entry);
     row.us = entry.us;
-    if (row.kernel.empty()) row.reason = "it names no candidate that this program knows";
+    if (row.kernel.empty()) row.reason = why_no_kernel(entry);
     if (entry.device.empty() || entry.device == device.key()) continue;
     row.status = CheckStatus::foreign;
     row.reason = "made on " + entry.device;
   }
+  if (!ignored.empty())
+    notices.push_back(fmt::format("{}: these parameters are of AMD's compiler, kernels are checked without them: {}",
+                                  file, join({ignored.begin(), ignored.end()}, ", ")));
   return rows;
 }
 
@@ -178,7 +197,7 @@ std::string_view name(CheckStatus status) noexcept {
 std::vector<CheckedRow> read_rows_to_check(const std::string& file, const std::string& op, const DeviceInfo& device,
                                            std::vector<std::string>& notices, const BanList& bans,
                                            const RowCheck& can_serve) {
-  if (is_yaml(file)) return rows_of_yaml(file, device);
+  if (is_yaml(file)) return rows_of_yaml(file, device, notices);
   const Table table = Table::read(file, family_option(op), WrongRows::listed);
   notices.insert(notices.end(), table.notices().begin(), table.notices().end());
   std::vector<CheckedRow> rows;
@@ -212,7 +231,6 @@ bool can_serve(const TableRow& row, Executor& executor, const Tick& tick) {
   copy.problem = row.problem;
   copy.kernel = row.kernel_name;
   copy.layout = row.layout;
-  copy.us = row.us;
   try {
     return load(copy, executor, tick).has_value();
   } catch (const Error&) {

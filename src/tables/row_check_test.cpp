@@ -90,10 +90,38 @@ TEST_F(RowCheckTest, AKernelThatCannotRunHereIsUnusable) {
   EXPECT_EQ(check(), CheckStatus::unusable);
 }
 
-TEST_F(RowCheckTest, ARowWithoutATimeIsUnusable) {
+/// Results in YAML need no time; a table's row without one has its reason before the check.
+TEST_F(RowCheckTest, AResultWithoutATimeIsVerifiedAndTimed) {
   row_.us.reset();
-  EXPECT_EQ(check(), CheckStatus::unusable);
-  EXPECT_EQ(row_.reason, "column 'us' expects a time in µs from 1e-09 to 1e+18, got ''");
+  EXPECT_EQ(check(), CheckStatus::ok) << row_.reason;
+  EXPECT_GT(row_.comparison.us, 0);
+}
+
+TEST_F(RowCheckTest, AKernelOfAnyVersionIsThatOfThisProgram) {
+  Candidate any = Candidate::parse(row_.kernel);
+  any.version = kAnyVersion;
+  row_.kernel = any.name();
+  EXPECT_EQ(check(), CheckStatus::ok) << row_.reason;
+}
+
+TEST(RowsToCheck, OfTheScriptNameItsKernelOrSayWhyThereIsNone) {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "old.yaml";
+  write_file(file,
+             "- {M: 1, N: 2, K: 3, BLOCK_SIZE_M: 16, BLOCK_SIZE_N: 32, BLOCK_SIZE_K: 64, GROUP_SIZE_M: 1, SPLIT_K: 2, "
+             "num_warps: 4, num_stages: 2, waves_per_eu: 0, kpack: 2}\n"
+             "- {M: 1, N: 2, K: 3, BLOCK_SIZE_M: 16, NUM_SMS: 304}\n"
+             "- {M: 1, N: 2, K: 3, BLOCK_SIZE_M: 16}\n");
+  std::vector<std::string> notices;
+  const auto rows = read_rows_to_check(file, "", FakeDevice().info(), notices);
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[0].kernel,
+            "triton.gemm@any:BLOCK_SIZE_K=64;BLOCK_SIZE_M=16;BLOCK_SIZE_N=32;GROUP_SIZE_M=1;SPLIT_K=2;num_stages=2;num_"
+            "warps=4");
+  EXPECT_EQ(rows[0].reason, "");
+  EXPECT_THAT(rows[1].reason, HasSubstr("stream-K"));
+  EXPECT_EQ(rows[2].reason, "it names no candidate that this program knows");
+  EXPECT_THAT(notices, testing::ElementsAre(testing::EndsWith("checked without them: kpack, waves_per_eu")));
 }
 
 TEST_F(RowCheckTest, ARowOfALayoutThatItsKernelDoesNotReadIsUnusable) {

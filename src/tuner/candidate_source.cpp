@@ -26,8 +26,6 @@ bool belongs(const Candidate& candidate, const Contender& contender) {
   return candidate.solver == contender.solver && candidate.version == contender.version;
 }
 
-bool splits_k(const Config& config) { return config.has("split_k") && config.integer("split_k") > 1; }
-
 /// The contender's own candidates as a space; empty if it has none.
 SearchSpace space_of(std::span<const Candidate> candidates, const Contender& contender) {
   std::vector<Config> configs;
@@ -154,7 +152,7 @@ std::vector<Candidate> CandidateSource::ask(size_t max_count) {
     for (const uint64_t index : indices) {
       count(search, index);
       Candidate candidate{search.contender.solver, search.contender.version, search.contender.space.at(index)};
-      if ((split_k_ || !splits_k(candidate.config)) && !is_refused(candidate))
+      if ((split_k_ || split_k_of(candidate.config) == 1) && !is_refused(candidate))
         asked.push_back(std::move(candidate));
       else
         tell_search(next, {.index = index, .status = Status::cancelled});

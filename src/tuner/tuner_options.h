@@ -30,7 +30,7 @@ struct TunerOptions {
   bool exhaustive = false;  ///< If true, every candidate is measured `warmup` + `iters` times: the oracle.
   uint32_t warmup = 5, iters = 101;
   std::vector<std::string> libraries;  ///< First parts of solver ids (`onednn`); empty: all solvers.
-  bool split_k = true;                 ///< If false, candidates whose config has split_k > 1 are excluded.
+  bool split_k = true;                 ///< If false, candidates with split_k_of() above 1 are excluded.
   std::shared_ptr<const BanList> bans = std::make_shared<const BanList>();  ///< Candidates that are never tried.
   bool retune = false;  ///< If true, results in the journal are ignored.
   /// With `retune`: results after this journal entry (Stamp::id) still count, because an earlier call of the same run

@@ -117,7 +117,7 @@ class Values(story.Story):
 
     def test_what_is_missing_is_named(self):
         for command, what in (("diff", "the argument before"), ("explain", "the argument problem"),
-                              ("kernels build", "--table"), ("check", "the argument table")):
+                              ("check", "the argument table")):
             with self.subTest(command):
                 self.refused(*command.split(), says=f"attune {command} needs {what}; see attune ")
 

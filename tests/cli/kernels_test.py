@@ -28,6 +28,15 @@ class CompiledKernels(story.Story):
         self.put("bf16_tuned_gemm.csv", "gfx,cu_num,M,N,K,bias,dtype,outdtype,scaleAB,bpreshuffle,libtype,solidx,splitK,us,"
                  "kernelName,err_ratio,tflops,bw\n" + "".join(rows))
 
+    def test_kernels_of_a_solvers_configs_are_built_without_a_table(self):
+        build = ("kernels", "build", "--space", "jit_cpu.gemm", "--problem", "gemm_a16w16 m=1 n=64 k=64 dtype=fp32",
+                 "--max-kernels", "3", "--devices", "cpu:0", *self.cache)
+        self.assertRegex(self.attune(*build).stdout, r"^\d+ configs?: [34] files in '")
+        self.assertIn(len(self.attune("kernels", "list", "--json", *self.cache).json), (3, 4))
+        self.refused("kernels", "build", says="name a tuned table (--table), or a solver (--space) and a problem (--problem)")
+        self.refused("kernels", "build", "--space", "jit_cpu.gemm", says="--problem")
+        self.refused(*build[:3], "no.gemm", *build[4:], says="no solver of this name is available, see `attune list solvers`: 'no.gemm'")
+
     def test_a_tables_kernels_are_built_listed_and_cleared(self):
         self.table(f"jit_cpu.gemm@1:{CONFIG}", "somebody_elses_kernel")
         build = ("kernels", "build", "--table", "bf16_tuned_gemm.csv", *self.cache)

@@ -12,7 +12,7 @@ PublishedRow published_row(const Problem& problem, const Candidate& candidate, d
   row.layout = layout_of(candidate);
   row.kernel_name = candidate.name();
   row.libtype = first_part(candidate.solver);
-  row.split_k = candidate.config.has("split_k") ? candidate.config.integer("split_k") : 1;
+  row.split_k = split_k_of(candidate.config);
   row.us = us;
   row.err_ratio = err_ratio;
   if (us > 0) {

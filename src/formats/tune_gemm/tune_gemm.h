@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "attune/problem.h"
+#include "core/candidate.h"
 
 /// The YAML files of the Triton GEMM tuner (ROCm/triton python/perf-kernels/tools/tune_gemm;
 /// docs/formats/tune_gemm.md): a list of flow maps. `rowMajorA: T` means that A (M×K) is row-major: trans_a=0.
@@ -33,8 +34,18 @@ struct TuneGemmEntry {
   std::string candidate;  ///< Candidate::name(); empty for foreign files.
   std::string device;     ///< DeviceInfo::key(); empty for foreign files.
   std::optional<double> us, tflops;
+  std::optional<double> noise;  ///< Half of the 95 % interval of its ratio to the default, in percent.
+  std::string runner_up;        ///< Candidate::name() of the next best; empty: none is stated.
   std::vector<std::pair<std::string, std::string>> parameters;  ///< `BLOCK_SIZE_M` → `256` …
 };
+
+/// Name of the kernel of an entry: its candidate, else the one that the script's parameters name in `triton.gemm`, of
+/// any version. Empty: it states neither all of them nor a candidate.
+std::string kernel_of(const TuneGemmEntry& entry);
+/// The script's parameters of a candidate of `triton.gemm`, in the script's order; none of any other candidate.
+std::vector<std::pair<std::string, std::string>> script_parameters(const Candidate& candidate);
+/// Whether only AMD's compiler knows a parameter of the script.
+bool is_amd_parameter(std::string_view name) noexcept;
 
 struct TuneGemmFile {
   std::vector<TuneGemmEntry> entries;

@@ -87,6 +87,8 @@ TEST_F(TuneGemm, WhatIsWrittenIsReadBackAndStaysValidForTheOlderTuner) {
   entry.device = "sm_90/132";
   entry.us = 1.0 / 3;
   entry.tflops = 5.88;
+  entry.noise = 0.25;
+  entry.runner_up = "cublas.gemm@1+13.0:";
   const auto path = folder_.path() / "results.yaml";
   TuneGemmEntry elsewhere = entry;
   elsewhere.device = "sm_90/78";
@@ -103,6 +105,8 @@ TEST_F(TuneGemm, WhatIsWrittenIsReadBackAndStaysValidForTheOlderTuner) {
   EXPECT_EQ(back.entries[0].device, entry.device);
   EXPECT_EQ(back.entries[0].us, entry.us);
   EXPECT_EQ(back.entries[0].tflops, entry.tflops);
+  EXPECT_EQ(back.entries[0].noise, entry.noise);
+  EXPECT_EQ(back.entries[0].runner_up, entry.runner_up);
 }
 
 TEST_F(TuneGemm, AnEpilogueIsWrittenUnderItsAttributesOffTheDefaultAndReadBack) {

@@ -8,6 +8,7 @@
 #include "compile/compiler.h"
 #include "device/cuda/cuda_device.h"
 #include "device/cuda/cuda_info.h"
+#include "device/cuda/loaded_kernels.h"
 #include "jit_cuda/sources_hash.h"
 #include "solver/host_gemm.h"
 #include "solver/registry.h"
@@ -15,7 +16,6 @@
 #include "solvers/jit_cuda/gemm_space.h"
 #include "solvers/jit_cuda/kernel_arguments.h"
 #include "solvers/jit_cuda/kernel_text.h"
-#include "solvers/jit_cuda/loaded_kernels.h"
 
 namespace attune {
 namespace {

@@ -12,6 +12,7 @@ namespace {
 // Launches of an admission: three verify, one warms up, one is timed.
 constexpr double kAdmissionLaunches = 5;
 constexpr double kSetUpS = 1.5, kLaunches = 2000, kShortestLaunchS = 200e-6;
+constexpr double kSlowDefault = 10;  // Times the roofline.
 // Rates of a slow core, for devices without measured ones.
 constexpr double kMinGflops = 30, kMinGbs = 10;
 // A core of an AVX-512 server computes the reference, which sums in double, at 12 GFLOP/s.
@@ -57,7 +58,8 @@ double min_first_admission_s(const Problem& problem, const DeviceInfo& device) {
 CostForecast::CostForecast(const Problem& problem, const DeviceInfo& device)
     : first_admission_s_(min_first_admission_s(problem, device)),
       whole_s_(expected_cost_s(problem, device)),
-      min_launch_s_(min_launch_s(problem, device)) {}
+      min_launch_s_(min_launch_s(problem, device)),
+      best_launch_s_(kSlowDefault * min_launch_s_) {}
 
 double CostForecast::admission_s() const noexcept {
   if (num_admitted_ == 0) return first_admission_s_;
@@ -82,13 +84,6 @@ double CostForecast::decision_s() const {
   return kMinLaunches * any_launch_s();
 }
 
-double CostForecast::best_launch_s() const {
-  constexpr double kSlowDefault = 10;  // times the roofline
-  double best_s = kSlowDefault * min_launch_s_;
-  for (const auto& [slot, seconds] : launch_s_) best_s = std::min(best_s, seconds);
-  return best_s;
-}
-
 double CostForecast::turns_s(std::span<const Turn> turns) const {
   double sum_s = 0;
   for (const Turn& turn : turns) sum_s += (turn.launches + 1) * launch_s(turn.slot);  // at least one launch is untimed
@@ -100,7 +95,11 @@ void CostForecast::admitted(double seconds) {
 }
 
 void CostForecast::sampled(std::span<const Turn> turns, std::span<const Sample> samples) {
-  for (size_t i = 0; i < turns.size(); ++i) launch_s_[turns[i].slot] = samples[i].us * 1e-6;
+  for (size_t i = 0; i < turns.size(); ++i) {
+    const double seconds = samples[i].us * 1e-6;
+    launch_s_[turns[i].slot] = seconds;
+    best_launch_s_ = std::min(best_launch_s_, seconds);
+  }
 }
 
 }  // namespace attune

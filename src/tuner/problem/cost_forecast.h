@@ -33,7 +33,7 @@ class CostForecast {
   double turns_s(std::span<const Turn> turns) const;
   double decision_s() const;  ///< Shortest time to sample for a decision, once the candidates are admitted.
   /// Launch time of the fastest candidate sampled so far; before that, of a slow default config.
-  double best_launch_s() const;
+  double best_launch_s() const noexcept { return best_launch_s_; }
   double whole_s() const noexcept { return whole_s_; }  ///< Rough time for the problem from beginning to end.
 
   /// Reports the verification of a candidate. The first one includes the references and does not count.
@@ -44,7 +44,7 @@ class CostForecast {
   double launch_s(Slot slot) const;
   double any_launch_s() const;
 
-  double first_admission_s_, whole_s_, min_launch_s_;
+  double first_admission_s_, whole_s_, min_launch_s_, best_launch_s_;
   double admissions_s_ = 0;
   size_t num_admitted_ = 0;
   std::map<Slot, double> launch_s_;  // from the last samples

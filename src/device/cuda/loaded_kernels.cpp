@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "solvers/jit_cuda/loaded_kernels.h"
+#include "device/cuda/loaded_kernels.h"
 
 #include "base/file.h"
 
-namespace attune::jit_cuda {
+namespace attune {
 namespace {
 
 constexpr size_t kMaxUnused = 64;                // Beyond, binaries without a plan are unloaded.
@@ -45,4 +45,4 @@ void LoadedKernels::unload_unused() {
   std::erase_if(kernels_, [](const auto& one) { return one.second.use_count() == 1; });
 }
 
-}  // namespace attune::jit_cuda
+}  // namespace attune

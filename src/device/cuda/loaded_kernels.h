@@ -8,7 +8,7 @@
 #include "core/binary.h"
 #include "device/cuda/cuda_kernel_module.h"
 
-namespace attune::jit_cuda {
+namespace attune {
 
 /// The kernel of one binary on a GPU. Plans share it.
 struct LoadedKernel {
@@ -39,4 +39,4 @@ class LoadedKernels {
   std::map<std::string, std::shared_ptr<const LoadedKernel>> kernels_;
 };
 
-}  // namespace attune::jit_cuda
+}  // namespace attune
