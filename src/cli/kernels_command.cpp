@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/flags/arguments.h"
 #include "cli/flags/device_flags.h"
+#include "cli/flags/python_flag.h"
 #include "cli/flags/value_checks.h"
 #include "formats/csv/table.h"
 #include "ops/family.h"
@@ -122,6 +123,7 @@ void add_kernels_flags(CLI::App& command, Action& chosen) {
   build->add_option("--jobs", options->jobs, "Number of compilers to run in parallel; default: one per core")
       ->check(whole_numbers(0, 1024));
   add_cache_size_flag(*build, options->max_cache_bytes);
+  add_python_flag(*build);
 }
 
 }  // namespace
