@@ -19,6 +19,7 @@
 #include "cli/flags/arguments.h"
 #include "cli/flags/device_flags.h"
 #include "cli/flags/problem_option.h"
+#include "cli/flags/python_flag.h"
 #include "cli/flags/value_checks.h"
 #include "formats/csv/table.h"
 #include "ops/family.h"
@@ -202,6 +203,7 @@ void add_kernels_flags(CLI::App& command, Action& chosen) {
   build->add_option("--jobs", options->jobs, "Number of compilers to run in parallel; default: one per core")
       ->check(whole_numbers(0, 1024));
   add_cache_size_flag(*build, options->max_cache_bytes);
+  add_python_flag(*build);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "cli/flags/arguments.h"
 #include "cli/flags/device_flags.h"
 #include "cli/flags/problem_option.h"
+#include "cli/flags/python_flag.h"
 #include "cli/flags/value_checks.h"
 #include "device/devices.h"
 #include "formats/device_info/device_info.h"
@@ -169,6 +170,7 @@ void add_list_flags(CLI::App& command, Action& chosen) {
   command.add_option("problem", options->problem, "For candidates: \"gemm_a16w16 m=64 n=64 k=64 dtype=fp32\"");
   add_device_flags(command, options->devices, "For candidates, by default of the first GPU, else of cpu:0");
   add_device_info_flag(command, options->info_file);
+  add_python_flag(command);
   command.add_flag("--pruned", options->pruned, "Also list the configs that rules exclude, and why");
   add_json_flag(command, options->json);
   command.callback([options, &chosen] { chosen = [options] { return run_list(*options); }; });

@@ -21,6 +21,8 @@ LibraryOutput compiled(const LibraryCompiler& compiler, const CompileTask& task)
     LibraryOutput output = compiler.compile(task);
     output.toolchain = compiler.toolchain();
     return output;
+  } catch (const CompilerLost&) {
+    throw;
   } catch (const std::exception& error) {
     return {.is_compiled = false, .binary = {}, .log = error.what()};
   }

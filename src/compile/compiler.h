@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attune/error.h"
 #include "core/binary.h"
 #include "core/turn.h"
 
@@ -71,6 +72,13 @@ struct LibraryOutput {
   bool operator==(const LibraryOutput&) const = default;
 };
 
+/// Thrown by LibraryCompiler::compile(): the library cannot go on. The helper ends with all processes of its group. The
+/// task fails; the next one gets a fresh helper.
+class CompilerLost : public Error {
+ public:
+  explicit CompilerLost(const std::string& why) : Error(ErrorCode::device, why) {}
+};
+
 /// A compiler that is a library (nvrtc). Its code runs only in helper processes (`attune compile-worker NAME`), which
 /// do one task after another. There it may crash, hang or leak (docs/adr/0018). The functions of Compiler are called in
 /// this process.
@@ -78,8 +86,8 @@ class LibraryCompiler : public Compiler {
  public:
   const LibraryCompiler* library() const final { return this; }
   CompileCommand command(const CompileTask&, const std::filesystem::path&) const final;
-  /// Compiles a task, in a helper, which uses the same thread for all its tasks. An exception becomes the log of a task
-  /// that is not compiled.
+  /// Compiles a task, in a helper, which uses the same thread for all its tasks. Throws CompilerLost; another exception
+  /// becomes the log of a task that is not compiled.
   virtual LibraryOutput compile(const CompileTask& task) const = 0;
 };
 

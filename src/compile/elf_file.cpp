@@ -53,6 +53,16 @@ bool is_shared_object(std::string_view file) noexcept {
   return header.e_type == ET_DYN;
 }
 
+std::optional<uint32_t> cubin_architecture(std::string_view file) noexcept {
+  constexpr uint8_t kFirstVersionWithShift = 8;
+  if (!is_elf(file)) return std::nullopt;
+  Elf64_Ehdr header;
+  std::memcpy(&header, file.data(), sizeof(header));
+  if (header.e_machine != EM_CUDA) return std::nullopt;
+  const int shift = header.e_ident[EI_ABIVERSION] >= kFirstVersionWithShift ? 8 : 0;
+  return header.e_flags >> shift & 0xff;
+}
+
 std::optional<uint64_t> code_bytes(std::string_view file) {
   if (!is_elf(file)) return std::nullopt;
   uint64_t bytes = 0;

@@ -20,4 +20,8 @@ std::optional<uint64_t> code_bytes(std::string_view file);
 /// Whether the file has the header of a 64-bit little-endian ELF shared object.
 bool is_shared_object(std::string_view file) noexcept;
 
+/// Architecture of a cubin, an ELF file for one of NVIDIA's GPUs: 90 of `sm_90` and `sm_90a`. Nothing for a file of
+/// another kind. Source: EF_CUDA_SM and EF_CUDA_SM_MASK of LLVM's ELF.h; a cubin of CUDA 13 has ABI version 8.
+std::optional<uint32_t> cubin_architecture(std::string_view file) noexcept;
+
 }  // namespace attune

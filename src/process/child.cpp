@@ -15,7 +15,7 @@
 
 namespace attune {
 
-Child::Child(const ChildCommand& command) {
+Child::Child(const ChildCommand& command) : leads_group_(!command.joins_group) {
   const SpawnResult spawned = spawn(command);
   pid_ = spawned.pid;
   descriptor_ = spawned.descriptor;
@@ -29,6 +29,7 @@ Child::~Child() {
 Child::Child(Child&& other) noexcept
     : pid_(std::exchange(other.pid_, 0)),
       descriptor_(std::exchange(other.descriptor_, -1)),
+      leads_group_(other.leads_group_),
       status_(std::exchange(other.status_, std::nullopt)) {}
 
 std::optional<WaitStatus> Child::poll() {
@@ -95,7 +96,7 @@ void Child::signal_group(int number) noexcept {
   // now.
   siginfo_t info{};
   if (!status_ && pid_ != 0 && ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0)
-    ::kill(-pid_, number);
+    ::kill(leads_group_ ? -pid_ : pid_, number);
 }
 
 WaitStatus Child::reap() noexcept {

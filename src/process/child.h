@@ -10,10 +10,10 @@
 
 namespace attune {
 
-/// A running process in a group of its own, with default signal handling and only descriptors 0, 1, 2 and those named.
-/// It is killed when the *thread* that spawned it ends; its own children are killed by kill() only. Several threads may
-/// spawn at once; one object belongs to one thread. Spawning takes about 0.2 ms, while the calling thread waits for the
-/// exec.
+/// A running process, with default signal handling and only descriptors 0, 1, 2 and those named. It leads a group of
+/// its own; if it joins this process's (ChildCommand::joins_group), "the group" means the process alone below. It is
+/// killed when the *thread* that spawned it ends; its own children are killed by kill() only. Several threads may spawn
+/// at once; one object belongs to one thread. Spawning takes about 0.2 ms, while the calling thread waits for the exec.
 class Child {
  public:
   /// Throws unavailable when the program cannot be run, io for the folder or the output, device when there are too many
@@ -24,7 +24,7 @@ class Child {
   Child(Child&& other) noexcept;
   Child& operator=(Child&&) = delete;
 
-  pid_t pid() const noexcept { return pid_; }  ///< Also the number of its process group; 0 when moved from.
+  pid_t pid() const noexcept { return pid_; }  ///< Also the number of the group that it leads; 0 when moved from.
   /// For poll(): readable once the process has ended; open for the life of the object.
   int descriptor() const noexcept { return descriptor_; }
 
@@ -49,6 +49,7 @@ class Child {
 
   pid_t pid_ = 0;
   int descriptor_ = -1;
+  bool leads_group_;
   std::optional<WaitStatus> status_;
 };
 

@@ -23,6 +23,7 @@ struct ChildCommand {
   int cgroup = -1;  ///< Open `cgroup.procs` of the child's cgroup (v2): MemoryCgroup::descriptor(). −1: this process's
                     ///< cgroup.
   ProcessLimits limits;
+  bool joins_group = false;  ///< Stay in this process's group, and end with it, instead of leading a group.
 };
 
 /// The folders in which programs are looked for: $PATH, else the system's own.

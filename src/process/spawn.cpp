@@ -45,6 +45,7 @@ struct Plan {
   int num_inherited;
   int cgroup;  ///< −1: unchanged.
   pid_t parent;
+  bool leads_group;
   std::array<std::pair<int, rlimit>, 6> limits;
   size_t num_limits = 0;
   const char* failed = nullptr;  ///< Step that failed, with `error`; written by the child.
@@ -84,7 +85,7 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) int run_child(voi
   // signals.
   for (int number = 1; number <= kNumSignals; ++number)
     ::syscall(SYS_rt_sigaction, number, &by_default, nullptr, sizeof(by_default.mask));
-  ::syscall(SYS_setpgid, 0, 0);
+  if (plan.leads_group) ::syscall(SYS_setpgid, 0, 0);
   ::syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   // The parent may have died before the signal was requested.
   if (::syscall(SYS_getppid) != plan.parent) return give_up(plan, "start", ECANCELED);
@@ -230,6 +231,7 @@ SpawnResult spawn(const ChildCommand& command) {
             .num_inherited = static_cast<int>(inherited.size()),
             .cgroup = command.cgroup < 0 ? -1 : descriptors.copy(command.cgroup),
             .parent = ::getpid(),
+            .leads_group = !command.joins_group,
             .limits = {}};
   add_limits(plan, command.limits);
   const SpawnResult spawned = clone_child(plan);

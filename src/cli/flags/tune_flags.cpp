@@ -8,6 +8,7 @@
 #include "cli/flags/attribute_flags.h"
 #include "cli/flags/gpu_flags.h"
 #include "cli/flags/model_flags.h"
+#include "cli/flags/python_flag.h"
 #include "cli/flags/run_flags.h"
 #include "cli/flags/value_checks.h"
 
@@ -192,6 +193,7 @@ void add_environment_flags(CLI::App& command, TuneOptions& options) {
                   "Seconds that compiling a kernel may take; default: the compiler's own limit, 60 for C")
       ->check(amounts(0.01, 1e6));
   add_cache_size_flag(command, options.kernels.max_cache_bytes);
+  add_python_flag(command);
   add_isolation_flag(command, options.isolation);
   command
       .add_option("--run-deadline", options.run_deadline_s,

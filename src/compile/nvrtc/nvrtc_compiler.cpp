@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "compile/nvrtc/nvrtc_compiler.h"
 
-#include <elf.h>
-
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 
 #include "base/error.h"
 #include "compile/elf_file.h"
 #include "compile/nvrtc/nvrtc_functions.h"
+#include "compile/ptxas_report.h"
 
 namespace attune {
 namespace {
@@ -59,19 +57,6 @@ class Program {
   std::string error_;
 };
 
-/// The largest number before a word in the assembler's report: 40 of `Used 40 registers, used 1 barriers`.
-std::optional<uint64_t> largest_before(std::string_view log, std::string_view word) {
-  std::optional<uint64_t> largest;
-  for (size_t at = log.find(word); at != log.npos; at = log.find(word, at + 1)) {
-    size_t begin = at;
-    while (begin > 0 && log[begin - 1] >= '0' && log[begin - 1] <= '9') --begin;
-    uint64_t number = 0;
-    const auto [end, error] = std::from_chars(log.data() + begin, log.data() + at, number);
-    if (begin < at && error == std::errc()) largest = std::max(largest.value_or(0), number);
-  }
-  return largest;
-}
-
 /// NVRTC takes zero-terminated texts, and would ignore everything after a zero.
 void refuse_zeros(const CompileTask& task) {
   const auto has_zero = [](const std::string& text) { return text.find('\0') != text.npos; };
@@ -98,25 +83,13 @@ bool NvrtcCompiler::targets(std::string_view arch) const {
 CompilerLimits NvrtcCompiler::limits() const { return {.memory_bytes = kMemoryBytes, .deadline = kDeadline}; }
 
 std::map<std::string, std::string> NvrtcCompiler::report(const CompilerOutput& output) const {
-  std::map<std::string, std::string> found;
-  const auto add = [&](const char* name, std::optional<uint64_t> value) {
-    if (value) found.emplace(name, std::to_string(*value));
-  };
-  add("registers", largest_before(output.log, " registers"));
-  const auto stored = largest_before(output.log, " bytes spill stores"),
-             loaded = largest_before(output.log, " bytes spill loads");
-  if (stored && loaded) add("spills", *stored + *loaded);
-  add("shared_bytes", largest_before(output.log, " bytes smem"));
-  add("code_bytes", code_bytes(output.binary));
+  auto found = ptxas_report(output.log);
+  if (const auto bytes = code_bytes(output.binary)) found.emplace("code_bytes", std::to_string(*bytes));
   return found;
 }
 
 std::string NvrtcCompiler::flaw_of(std::string_view file) const {
-  Elf64_Ehdr header{};
-  if (file.size() >= sizeof header) std::memcpy(&header, file.data(), sizeof header);
-  const bool is_cubin = std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_ident[EI_CLASS] == ELFCLASS64 &&
-                        header.e_machine == EM_CUDA;
-  return is_cubin ? "" : "not a cubin";
+  return cubin_architecture(file) ? "" : "not a cubin";
 }
 
 /// A change of the options below must raise command_version().

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: MIT
+"""Compiles Triton kernels for src/compile/triton, one request after another.
+
+usage: compile_kernels.py PACKAGES       PACKAGES: a folder with the package triton; empty: Python's own
+Reads requests from descriptor 3 and answers each on descriptor 4; both are JSON objects, one a line:
+    {"number", "source", "arch": "sm_90", "entry", "options": ["--argument=a:*fp16:16", …], "output"}
+    {"number", "ok": true, "facts": {"shared_bytes", "num_warps", "scratch_bytes"}, "log"}   the cubin is in `output`
+    {"number", "ok": false, "log"}
+Relative paths are those of the working folder, in which it writes all of its files.
+"""
+import contextlib
+import gc
+import importlib.util
+import io
+import json
+import linecache
+import os
+import shutil
+import sys
+
+REQUESTS, ANSWERS = 3, 4
+MAX_LOG = 16000  # Characters.
+DIVISORS = ("2", "4", "8", "16")
+
+
+class Refused(Exception):
+    """The request is wrong, and Triton was not asked."""
+
+
+def integer(text, option):
+    try:
+        return int(text)
+    except ValueError:
+        raise Refused(f"an option expects an integer: '{option}'") from None
+
+
+def constant(text, option):
+    return text == "True" if text in ("True", "False") else integer(text, option)
+
+
+def parsed(options, names):
+    """The options as ASTSource and triton.compile() take them. `names`: the kernel's parameters."""
+    signature, constants, attributes, launch = {}, {}, {}, {}
+    for option in options:
+        key, _, value = option.partition("=")
+        pieces = value.split(":")
+        if key == "--argument" and (len(pieces) == 2 or (len(pieces) == 3 and pieces[2] in DIVISORS)):
+            kind = pieces[1]
+        elif key == "--constant" and len(pieces) == 2:
+            kind = "constexpr"
+        elif key in ("--num-warps", "--num-stages"):
+            launch[key[2:].replace("-", "_")] = integer(value, option)
+            continue
+        else:
+            raise Refused(f"no such option: '{option}'")
+        name = pieces[0]
+        if name not in names or name in signature:
+            raise Refused(f"the kernel has no other parameter of this name: '{option}'")
+        place = (names.index(name),)
+        signature[name] = kind
+        if kind == "constexpr":
+            constants[place] = constant(pieces[1], option)
+        elif len(pieces) == 3:
+            attributes[place] = [["tt.divisibility", int(pieces[2])]]
+    missing = [name for name in names if name not in signature]
+    if missing:
+        raise Refused(f"no option gives these parameters of the kernel: {', '.join(missing)}")
+    return {name: signature[name] for name in names}, constants, attributes, launch
+
+
+def imported(file, name):
+    """Triton reads the text of a kernel from its file."""
+    spec = importlib.util.spec_from_file_location(name, file)
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def compiled(request):
+    import triton
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource
+
+    name = f"attune_kernel_{request['number']}"
+    file = os.path.abspath(name + ".py")
+    with open(file, "w", encoding="utf-8") as sink:
+        sink.write(request["source"])
+    said = io.StringIO()
+    try:
+        kernel = getattr(imported(file, name), request["entry"], None)
+        if not isinstance(kernel, triton.runtime.JITFunction):
+            raise Refused(f"the source has no @triton.jit function of this name: '{request['entry']}'")
+        signature, constants, attributes, launch = parsed(request["options"], kernel.arg_names)
+        target = GPUTarget("cuda", integer(request["arch"].removeprefix("sm_"), request["arch"]), 32)
+        with contextlib.redirect_stdout(said):  # The report of ptxas.
+            binary = triton.compile(ASTSource(kernel, signature, constants, attributes), target=target, options=launch)
+        with open(request["output"], "wb") as sink:
+            sink.write(binary.asm["cubin"])
+        facts = {
+            "shared_bytes": binary.metadata.shared,
+            "num_warps": binary.metadata.num_warps,
+            "scratch_bytes": binary.metadata.global_scratch_size,
+        }
+        return {"ok": True, "facts": facts, "log": said.getvalue()[:MAX_LOG]}
+    finally:
+        sys.modules.pop(name, None)
+        os.remove(file)
+
+
+def described(error):
+    """The error and its causes, the innermost first: it says what is wrong, the others where."""
+    texts = []
+    while error is not None and len(texts) < 8:
+        kind = type(error).__name__
+        texts.insert(0, str(error) if isinstance(error, Refused) else f"{kind}: {error}")
+        error = error.__cause__ or error.__context__
+    return ("error: " + "\n".join(texts))[:MAX_LOG]
+
+
+def answer_to(request):
+    try:
+        return compiled(request)
+    except (Exception, SystemExit) as error:
+        return {"ok": False, "log": described(error)}
+
+
+def forget():
+    """Frees what Triton keeps of a kernel, on disk and in memory."""
+    linecache.clearcache()
+    gc.collect()
+    shutil.rmtree(os.environ["TRITON_CACHE_DIR"], ignore_errors=True)
+
+
+def main():
+    for descriptor in (REQUESTS, ANSWERS):
+        os.set_inheritable(descriptor, False)  # Triton starts ptxas with all inheritable descriptors.
+    if sys.argv[1]:
+        sys.path.insert(0, sys.argv[1])
+    with open(REQUESTS, encoding="utf-8") as requests, open(ANSWERS, "w", encoding="utf-8") as answers:
+        for line in requests:
+            os.ftruncate(1, 0)
+            os.lseek(1, 0, os.SEEK_SET)
+            request = json.loads(line)
+            answer = answer_to(request)
+            answers.write(json.dumps({"number": request["number"], **answer}) + "\n")
+            answers.flush()
+            forget()
+
+
+if __name__ == "__main__":
+    main()
