@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -94,8 +95,19 @@ std::string register_module(const std::string& file, Registry& registry) {
   return module.error.empty() ? why_failed(file, [&] { module.register_solvers(registry); }) : module.error;
 }
 
-/// Why a library must not start a thread for each core; empty: it may.
+/// Whether the address space has room for what a library maps when it is loaded.
+bool has_room_for_library() {
+  constexpr size_t kBytes = size_t{192} << 20;  // OpenBLAS 0.3.29: 36 MiB of code and 128 MiB to work in.
+  void* const room =
+      ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return room != MAP_FAILED && ::munmap(room, kBytes) == 0;
+}
+
+/// Why a library that starts threads must not be opened; empty: it may.
 std::string why_no_threads() {
+  if (!has_room_for_library())
+    return "its library waits without end where it gets no memory, and 192 MiB are not free: raise the limit of the "
+           "address space (ulimit -v)";
   const size_t cores = std::max<size_t>(1, process_cores().size());
   if (can_start_threads(cores - 1)) return {};
   return fmt::format(

@@ -18,7 +18,8 @@ struct ModuleSpec {
   /// `VAR=value@level` entries; the first whose x86-64 level (`v4`, `v3`, …; none: always) this CPU has is used.
   std::vector<std::string_view> load_variables;
   /// Whether its library starts a thread for each core when it is loaded. Such a module is not opened where the system
-  /// refuses that many threads: the library would end the process.
+  /// refuses that many threads, where the library would end the process, nor without memory to work in, for which it
+  /// would wait without end.
   bool starts_threads = false;
 };
 

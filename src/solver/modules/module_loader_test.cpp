@@ -157,6 +157,25 @@ TEST_F(ModuleLoader, a_library_that_starts_threads_is_not_opened_where_the_syste
   EXPECT_THAT(entry().unavailable, HasSubstr("install the library that it names")) << "threads can be started here";
 }
 
+TEST_F(ModuleLoader, a_library_that_waits_without_end_for_memory_is_not_opened_without) {
+#ifdef ATTUNE_SANITIZED
+  GTEST_SKIP() << "a sanitized program needs more memory than the limit";
+#endif
+  put_module();
+  name_folder(folder_);
+  const std::vector<ModuleSpec> starter = {{"odd", {"odd.gemm"}, "an odd one", {}, true}};
+  load_modules(starter, HostProcess::application, registry_);
+  const auto ask = [&] {
+    size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const rlimit tight{pages * static_cast<size_t>(::sysconf(_SC_PAGESIZE)) + (size_t{128} << 20), RLIM_INFINITY};
+    setrlimit(RLIMIT_AS, &tight);
+    registry_.find("odd.gemm");
+    std::_Exit(entry().unavailable.find("ulimit -v") != std::string::npos ? 0 : 1);
+  };
+  EXPECT_EXIT(ask(), testing::ExitedWithCode(0), "");
+}
+
 TEST_F(ModuleLoader, the_program_has_its_environment_again_after_its_libraries_have_been_loaded_without_settings) {
   const TestEnvironment dynamic("OMP_DYNAMIC", "true"), core("OPENBLAS_CORETYPE", "Haswell");
   put_module();
