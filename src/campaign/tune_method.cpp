@@ -105,7 +105,7 @@ TunerOptions tuner_options(const TuneOptions& options) {
   tuner.strategy.max_trials = options.max_trials;
   if (tuner.exhaustive) {
     tuner.strategy.name = "exhaustive";
-    tuner.strategy.max_trials = 1'000'000;
+    tuner.strategy.max_trials = kAllTrials;
   } else if (options.search != "race") {
     tuner.strategy.name = options.search;
   }

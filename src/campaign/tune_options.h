@@ -64,7 +64,7 @@ struct TuneOptions {
   std::optional<uint32_t> warmup;
   uint32_t iters = 101;
   bool iters_given = false;
-  uint64_t max_trials = 96, seed = 0;
+  uint64_t max_trials = 96, seed = 0;  ///< kAllTrials: every candidate that the rules allow.
   std::string budget, timeout;
   double load_deadline_s = 0, run_deadline_s = 0;  ///< 0: the deadlines of the device's kind.
   double quiet_wait_s = 45;

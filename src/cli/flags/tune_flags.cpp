@@ -11,6 +11,7 @@
 #include "cli/flags/python_flag.h"
 #include "cli/flags/run_flags.h"
 #include "cli/flags/value_checks.h"
+#include "search/strategy/strategy.h"
 
 namespace attune {
 namespace {
@@ -138,8 +139,9 @@ void add_search_flags(CLI::App& command, TuneOptions& options) {
   command.add_option("--timeout", options.timeout, "Time limit for one shape; a shape that takes longer is skipped");
   command
       .add_option("--max-trials", options.max_trials,
-                  "Number of candidates to try per solver; what one that is behind leaves, the others may try")
+                  "Number of candidates to try per solver, or all; what one that is behind leaves, the others may try")
       ->capture_default_str()
+      ->transform([](std::string text) { return text == "all" ? std::to_string(kAllTrials) : text; })
       ->check(positive_number_error);
   command.add_option("--warmup", options.warmup, "Untimed rounds of --search exhaustive")
       ->capture_default_str()

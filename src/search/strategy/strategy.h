@@ -24,6 +24,9 @@ class Strategy {
   virtual std::string remark() const { return ""; }
 };
 
+/// StrategyOptions::max_trials that no enumerated space reaches.
+inline constexpr uint64_t kAllTrials = 1'000'000;
+
 struct StrategyOptions {
   std::string name = "auto";  ///< `auto`, `exhaustive`, `random`, `local`, `model`.
   uint64_t seed = 0;
