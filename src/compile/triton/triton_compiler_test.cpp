@@ -19,8 +19,8 @@
 #include "compile/triton/triton_package.h"
 #include "process/temporary_folder.h"
 #include "testing/becomes_true.h"
+#include "testing/compile/fake_triton.h"
 #include "testing/environment.h"
-#include "testing/fake_triton.h"
 
 namespace attune {
 namespace {
@@ -183,7 +183,7 @@ TEST_F(RealTriton, NoFileOrVariableOfTheUserChangesAKernel) {
   EXPECT_FALSE(fs::exists(folder.path() / ".triton"));
 }
 
-/// With a package that compiles nothing. The text of a kernel misbehaves in place of Triton.
+/// With a package that compiles nothing. The texts of its kernels misbehave.
 class FakeTritonTest : public testing::Test {
  protected:
   void SetUp() override {
