@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # attune_embed_files(TARGET NAME PATH …): files, or those of folders, as bytes of a library: `std::span<const EmbeddedFile> NAME()`
-# of base/embedded_file.h, by their names without the folder.
+# of base/library/embedded_file.h, by their names without the folder.
 function(attune_embed_files target name)
   set(files "")
   foreach(path ${ARGN})

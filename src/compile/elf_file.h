@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -23,5 +24,9 @@ bool is_shared_object(std::string_view file) noexcept;
 /// Architecture of a cubin, an ELF file for one of NVIDIA's GPUs: 90 of `sm_90` and `sm_90a`. Nothing for a file of
 /// another kind. Source: EF_CUDA_SM and EF_CUDA_SM_MASK of LLVM's ELF.h; a cubin of CUDA 13 has ABI version 8.
 std::optional<uint32_t> cubin_architecture(std::string_view file) noexcept;
+
+/// The facts in the report of NVIDIA's assembler (`ptxas -v`): `registers`, `spills` (bytes stored and loaded) and
+/// `shared_bytes` (static), of the only or the largest kernel. Facts that the report lacks are missing.
+std::map<std::string, std::string> ptxas_report(std::string_view log);
 
 }  // namespace attune

@@ -137,5 +137,37 @@ TEST(CodeBytes, AreTheSizesOfExecutableSections) {
   EXPECT_EQ(code_bytes("// .version 8.0\n.target sm_90\n" + std::string(100, ' ')), std::nullopt);
 }
 
+/// The header of a cubin with this ABI version and flags.
+std::string cubin_header(uint8_t version, uint32_t flags, uint16_t machine = EM_CUDA) {
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_ident[EI_DATA] = ELFDATA2LSB;
+  header.e_ident[EI_ABIVERSION] = version;
+  header.e_machine = machine;
+  header.e_flags = flags;
+  return {reinterpret_cast<const char*>(&header), sizeof(header)};
+}
+
+TEST(ElfFile, TellsTheArchitectureOfACubin) {
+  EXPECT_EQ(cubin_architecture(cubin_header(7, 0x5a0d5a)), 90) << "of ptxas 12.8 for sm_90a";
+  EXPECT_EQ(cubin_architecture(cubin_header(8, 0xa005a04)), 90) << "of ptxas 13.4 for sm_90a";
+  EXPECT_EQ(cubin_architecture(cubin_header(8, 0x6007802)), 120);
+  EXPECT_EQ(cubin_architecture(cubin_header(7, 0x5a0d5a, EM_X86_64)), std::nullopt);
+  EXPECT_EQ(cubin_architecture(cubin_header(7, 0x5a0d5a).substr(0, 63)), std::nullopt);
+  EXPECT_EQ(cubin_architecture("text"), std::nullopt);
+}
+
+TEST(PtxasReport, HasTheFactsOfTheLargestKernel) {
+  constexpr std::string_view kLog =
+      "ptxas info    : Function properties for f\n    16 bytes stack frame, 12 bytes spill stores, 20 bytes spill "
+      "loads\n"
+      "ptxas info    : Used 40 registers, used 1 barriers, 256 bytes smem\n"
+      "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\nptxas info    : Used 168 registers\n";
+  EXPECT_EQ(ptxas_report(kLog),
+            (std::map<std::string, std::string>{{"registers", "168"}, {"spills", "32"}, {"shared_bytes", "256"}}));
+  EXPECT_TRUE(ptxas_report("no such report: registers, 12 bytes").empty());
+}
+
 }  // namespace
 }  // namespace attune

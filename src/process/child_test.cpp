@@ -413,5 +413,17 @@ TEST(RunCommand, EndsWhatWritesTooMuch) {
   EXPECT_EQ(result.output.size(), 1000u);
 }
 
+TEST(Child, ThatJoinsTheGroupIsStoppedAndKilledAlone) {
+  ChildCommand command{.arguments = {"/bin/sleep", "1000"}, .environment = {}};
+  command.joins_group = true;
+  Child child(command);
+  EXPECT_EQ(::getpgid(child.pid()), ::getpgrp());
+  child.stop();
+  EXPECT_TRUE(becomes_true([&] { return state_of(child.pid()) == 'T'; }));
+  const WaitStatus status = child.kill();
+  EXPECT_EQ(status.end, WaitStatus::End::signalled);
+  EXPECT_EQ(status.code, SIGKILL);
+}
+
 }  // namespace
 }  // namespace attune

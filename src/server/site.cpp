@@ -8,7 +8,7 @@
 #include <span>
 
 #include "base/hash.h"
-#include "base/embedded_file.h"
+#include "base/library/embedded_file.h"
 #include "server/journal_path.h"
 #include "server/request_values.h"
 

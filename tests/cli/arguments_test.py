@@ -115,6 +115,11 @@ class Values(story.Story):
                 self.refused("tune", *FAKE, *flags.split(), says=(sentence, "; see attune tune --help"))
         self.refused("list", "nope", says="what: expected solvers, devices, ops or candidates, got 'nope'")
 
+    def test_a_python_must_be_a_program(self):
+        for command in (SIZE, ("list", "candidates", PROBLEM), ("kernels", "build", "--table", "t.csv")):
+            for python in ("/no/such/python", "no-such-python", "."):
+                self.refused(*command, "--python", python, says=f"--python expects a Python program, and this is none: '{python}'")
+
     def test_what_is_missing_is_named(self):
         for command, what in (("diff", "the argument before"), ("explain", "the argument problem"),
                               ("check", "the argument table")):

@@ -76,7 +76,7 @@ def compile_all(args, folder, work, times):
     tools = triton_folder(args.python, args.packages) + "/backends/nvidia/bin/"
     environment = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": home, "TMPDIR": home, "TRITON_CACHE_DIR": home + "/cache",
                    "TRITON_PTXAS_PATH": tools + "ptxas", "TRITON_PTXAS_BLACKWELL_PATH": tools + "ptxas-blackwell",
-                   "TRITON_DEFAULT_FP_FUSION": "1", "TRITON_DUMP_PTXAS_LOG": "1", "TRITON_STORE_BINARY_ONLY": "1"}
+                   "TRITON_DEFAULT_FP_FUSION": "1", "TRITON_DUMP_PTXAS_LOG": "1", "TRITON_STORE_BINARY_ONLY": "1", "TRITON_DISABLE_LINE_INFO": "1"}
     command = 'exec "$0" -I -B "$1" "$2" 3<&%d 4>&%d' % (requests, answers)
     with open(home + "/printed", "w") as printed:
         child = subprocess.Popen(["bash", "-c", command, args.python, SCRIPT, args.packages], env=environment, cwd=home,

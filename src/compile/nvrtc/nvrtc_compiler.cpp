@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "compile/elf_file.h"
 #include "compile/nvrtc/nvrtc_functions.h"
-#include "compile/ptxas_report.h"
 
 namespace attune {
 namespace {

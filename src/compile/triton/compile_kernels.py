@@ -81,8 +81,7 @@ def compiled(request):
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
 
-    name = f"attune_kernel_{request['number']}"
-    file = os.path.abspath(name + ".py")
+    name, file = "kernel", "kernel.py"  # The same each time: a cubin may contain them.
     with open(file, "w", encoding="utf-8") as sink:
         sink.write(request["source"])
     said = io.StringIO()

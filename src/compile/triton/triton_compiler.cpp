@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "compile/elf_file.h"
-#include "compile/ptxas_report.h"
 #include "compile/triton/triton_package.h"
 #include "compile/triton/triton_process.h"
 

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
-#include "base/embedded_file.h"
 #include "base/error.h"
+#include "base/library/embedded_file.h"
 #include "base/mutex.h"
 #include "base/text.h"
 #include "base/trusted_path.h"

@@ -41,6 +41,7 @@ std::map<std::string, std::string> triton_environment(const TritonPackage& packa
   environment["TRITON_DEFAULT_FP_FUSION"] = "1";
   environment["TRITON_DUMP_PTXAS_LOG"] = "1";  // Read by ptxas_report().
   environment["TRITON_STORE_BINARY_ONLY"] = "1";
+  environment["TRITON_DISABLE_LINE_INFO"] = "1";  // A cubin must not depend on the place of its source.
   return environment;
 }
 
