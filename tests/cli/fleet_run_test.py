@@ -170,6 +170,37 @@ class FakeSession(Session):
         result = self.run_steps("find_compile", status=4)
         self.assertRegex(result.stderr, "fake.conv for conv is '0' in the session and '[0-9]+' here")
 
+    def test_an_agent_whose_device_fails_ends_with_the_reason_in_the_store(self):
+        self.begin("find_compile,find_eval")
+        broken = self.put("broken", "")
+        result = self.run_steps("find_eval", status=5, env={"ATTUNE_FAKE_BROKEN_DEVICE": str(broken)})
+        self.assertIn("the device is lost", result.stderr)
+        (lost,) = self.attune("fleet", "status", "--session", "1", "--json").json["lost_devices"]
+        self.assertIn(lost["why"], result.stderr)
+        self.assertEqual(set(self.states().values()), {"queued"})
+        self.run_steps("find_compile,find_eval")
+        self.assertEqual(set(self.states().values()), {"done"})
+        self.assertEqual(self.query("SELECT max(attempts) FROM job"), [(0,)])
+
+    def test_compile_steps_need_no_device(self):
+        self.begin("find_compile,find_eval")
+        broken = self.put("broken", "")
+        done = self.attune("fleet", "run", "--session", "1", "--steps", "find_compile", "--json",
+                           env={"ATTUNE_FAKE_BROKEN_DEVICE": str(broken)}).json
+        self.assertEqual((done["failed"], done["unsupported"], done["left"]), (0, 0, []))
+        self.assertEqual({state for (step, _, _), state in self.states().items() if step == "find_compile"}, {"done"})
+
+    def test_an_eval_step_waits_for_agents_that_compile(self):
+        self.begin("perf_compile,perf_eval")
+        measuring = self.start("fleet", "run", "--session", "1", "--steps", "perf_eval", *self.device, *QUIET, "--wait", "60s")
+        end = time.monotonic() + 30
+        while "of a step before" not in measuring.errors() and time.monotonic() < end:
+            time.sleep(0.05)
+        self.run_steps("perf_compile", status=None)
+        self.assertEqual(measuring.wait().status, 0)
+        self.assertEqual(set(self.states().values()), {"done"})
+        self.attune("fleet", "run", "--session", "1", "--wait", "soon", status=2)
+
     def test_without_a_store_none_is_made(self):
         self.refused("fleet", "run", "--session", "1", "--steps", "find_eval", *self.device, says="no fleet's store yet")
         self.assertFalse((self.home / "fleet.db").exists())
@@ -184,7 +215,7 @@ class FakeSession(Session):
                 self.assertEqual(len(result.stderr.splitlines()), 1, str(result))
                 self.assertIn(says, result.stderr)
         self.refused("export", "--session", "1", says="say what to export")
-        self.refused("fleet", says="attune fleet needs its command: run;")
+        self.refused("fleet", says="attune fleet needs one of its commands: run, submit, ")
 
     def test_an_export_lists_what_it_lacks_and_writes_the_rest(self):
         self.begin("find_compile,find_eval")

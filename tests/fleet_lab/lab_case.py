@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Stories about a store on a server that tools/lab starts: one class a server."""
+import importlib.machinery
+import importlib.util
 import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
@@ -36,8 +39,8 @@ class LabStory(story.Story):
             shutil.rmtree(cls.lab_folder, ignore_errors=True)
 
     @classmethod
-    def lab(cls, verb):
-        done = subprocess.run([LAB, verb, cls.server, "--folder", cls.lab_folder], capture_output=True, text=True)
+    def lab(cls, verb, name=None):
+        done = subprocess.run([LAB, verb, name or cls.server, "--folder", cls.lab_folder], capture_output=True, text=True)
         if done.returncode == NOT_INSTALLED:
             raise unittest.SkipTest(done.stderr.strip().removeprefix("tools/lab: "))
         if done.returncode:
@@ -68,6 +71,21 @@ class LabStory(story.Story):
         done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **secret})
         self.assertEqual(done.returncode, 0, done.stderr)
         return [line.split("\t") for line in done.stdout.splitlines()]
+
+
+def run_as_plain_user():
+    """As root: runs this program again as the user of tools/lab, who must be the one that submits to its Slurm."""
+    if os.getuid() != 0:
+        return
+    loader = importlib.machinery.SourceFileLoader("lab", str(LAB))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("lab", loader))
+    loader.exec_module(module)
+    module.make_user()
+    os.environ.pop("ATTUNE_CACHE", None)  # Root's.
+    program = os.path.abspath(sys.argv[0])
+    os.chdir("/")
+    os.execvp("setpriv", ["setpriv", f"--reuid={module.USER}", f"--regid={module.USER}", "--clear-groups", sys.executable,
+                          "-B", program, *sys.argv[1:]])
 
 
 def on_each_server(base):

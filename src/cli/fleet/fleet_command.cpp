@@ -7,6 +7,7 @@
 #include "cli/flags/device_flags.h"
 #include "cli/flags/run_flags.h"
 #include "cli/flags/value_checks.h"
+#include "cli/fleet/slurm_commands.h"
 #include "cli/fleet/store_commands.h"
 #include "fleet/agent/fleet_run.h"
 
@@ -48,6 +49,8 @@ void add_run_command(CLI::App& fleet, Action& chosen) {
   add_quiet_wait_flag(*run, tune.quiet_wait_s);
   run->add_option("--patience", flags->run.patience, "How long to wait for a store that does not answer")
       ->capture_default_str();
+  run->add_option("--wait", flags->run.wait,
+                  "How long to wait for jobs that agents of other steps must end first, such as 30m; default: not");
   run->add_option("--journal", tune.journal, "Journal file of this machine; default: see `attune paths`");
   run->add_option("--cache", tune.kernels.cache, "Folder of compiled kernels; default: see `attune paths`");
   run->add_option("--jobs", tune.kernels.jobs, "Number of compilers to run in parallel; default: one per core")
@@ -56,7 +59,8 @@ void add_run_command(CLI::App& fleet, Action& chosen) {
   add_isolation_flag(*run, tune.isolation);
   add_json_flag(*run, tune.json);
   run->footer(
-      "Exit status: 0 no job of the steps is left; 1 some are; 4 this environment is not the session's.\n"
+      "Exit status: 0 no job of the steps is left; 1 some are; 4 this environment is not the session's; 5 the "
+      "device is lost.\n"
       "Examples:\n"
       "  attune fleet run --session 1\n"
       "  attune fleet run --session 1 --steps find_compile,find_eval --devices cpu:0 --budget 30m");
@@ -66,12 +70,13 @@ void add_run_command(CLI::App& fleet, Action& chosen) {
 void add_fleet_flags(CLI::App& command, Action& chosen) {
   command.require_subcommand(1);
   add_run_command(command, chosen);
+  add_slurm_commands(command, chosen);
 }
 
 }  // namespace
 
 Command fleet_command() {
-  return {CommandGroup::tune, "fleet", "Work on the jobs of a tuning session", add_fleet_flags};
+  return {CommandGroup::tune, "fleet", "Work on the jobs of a tuning session, here or under Slurm", add_fleet_flags};
 }
 
 }  // namespace attune

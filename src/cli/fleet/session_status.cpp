@@ -92,7 +92,7 @@ std::optional<double> seconds_left(const SessionProgress& progress) {
   return static_cast<double>(progress.num_left) * rate.over_s / static_cast<double>(rate.num_ended);
 }
 
-void print_progress_json(const SessionProgress& progress) {
+ordered_json json_of_progress(const SessionProgress& progress) {
   ordered_json steps = ordered_json::object();
   for (const auto& [step, counts] : progress.steps)
     steps[std::string(name(step))] = {{"queued", counts.queued},
@@ -101,19 +101,18 @@ void print_progress_json(const SessionProgress& progress) {
                                       {"failed", counts.failed},
                                       {"excluded", counts.excluded}};
   const auto left_s = seconds_left(progress);
-  print_json(
-      {{"session", progress.session.id},
-       {"state", progress.session.state},
-       {"reason", progress.session.reason},
-       {"steps", steps},
-       {"left", progress.num_left},
-       {"jobs_per_minute",
-        progress.rate.over_s > 0 ? 60 * static_cast<double>(progress.rate.num_ended) / progress.rate.over_s : 0.0},
-       {"left_s", left_s ? ordered_json(*left_s) : ordered_json()},
-       {"failures", progress.failures},
-       {"lost_leases", progress.rate.num_lost},
-       {"discarded_results", progress.rate.num_discarded},
-       {"waits", progress.waits}});
+  return {{"session", progress.session.id},
+          {"state", progress.session.state},
+          {"reason", progress.session.reason},
+          {"steps", steps},
+          {"left", progress.num_left},
+          {"jobs_per_minute",
+           progress.rate.over_s > 0 ? 60 * static_cast<double>(progress.rate.num_ended) / progress.rate.over_s : 0.0},
+          {"left_s", left_s ? ordered_json(*left_s) : ordered_json()},
+          {"failures", progress.failures},
+          {"lost_leases", progress.rate.num_lost},
+          {"discarded_results", progress.rate.num_discarded},
+          {"waits", progress.waits}};
 }
 
 void print_progress(const SessionProgress& progress) {
@@ -142,13 +141,18 @@ void print_progress(const SessionProgress& progress) {
 
 }  // namespace
 
+ordered_json session_status_json(FleetStore& store, int64_t session) {
+  return json_of_progress(progress_of(store, session));
+}
+
+void print_session_status(FleetStore& store, int64_t session) { print_progress(progress_of(store, session)); }
+
 int run_session_status(int64_t session, bool json) {
   const auto store = existing_fleet_store();
-  const SessionProgress progress = progress_of(*store, session);
   if (json)
-    print_progress_json(progress);
+    print_json(session_status_json(*store, session));
   else
-    print_progress(progress);
+    print_session_status(*store, session);
   return 0;
 }
 

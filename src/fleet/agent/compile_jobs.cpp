@@ -18,7 +18,8 @@ namespace {
 
 constexpr size_t kMaxKernels = 32;  // of one job
 constexpr double kStorePauseS = 0.5;
-constexpr size_t kBatch = 8;  // jobs that are compiled together
+constexpr double kOthersPauseS = 4;  // Two queries.
+constexpr size_t kBatch = 8;         // jobs that are compiled together
 
 }  // namespace
 
@@ -80,6 +81,7 @@ void CompileJobs::work(std::vector<ClaimedJob>& held) {
       clock_.sleep_s(kStorePauseS);
       continue;
     }
+    if (jobs.empty() && pause_for_others(again.size())) continue;
     if (jobs.empty()) break;
     held = again;
     held.insert(held.end(), jobs.begin(), jobs.end());
@@ -95,6 +97,19 @@ void CompileJobs::work(std::vector<ClaimedJob>& held) {
     build(batch);
   }
   if (!again.empty()) queue_.release(again);
+}
+
+/// Waits a while if other agents hold jobs, which may come back. False: none can come.
+bool CompileJobs::pause_for_others(size_t num_own) {
+  if (!options_.waits_for_others) return false;
+  if (options_.has_ended && queue_.end_leases(options_.filter.session, options_.has_ended) > 0) return true;
+  if (queue_.counts(options_.filter).leased <= num_own) return false;
+  const double end_s = clock_.now_s() + kOthersPauseS;
+  while (!is_stopped_ && clock_.now_s() < end_s) {
+    is_stopped_ = options_.stop && options_.stop(0);
+    clock_.sleep_s(kStorePauseS);
+  }
+  return true;
 }
 
 /// Whether a solver is the job's, or one of the session's for its problem.
@@ -119,6 +134,10 @@ void CompileJobs::prepare(Prepared& one) const {
   for (const SolverEntry& entry : solvers_.entries()) {
     if (!takes_part(one, entry.id)) continue;
     const Solver* solver = solvers_.find(entry.id);
+    if (solver == nullptr && options_.skips_unavailable) {
+      is_supported = true;
+      continue;
+    }
     if (solver == nullptr) {
       reason = fmt::format("{} is not available on this machine", entry.id);
       continue;

@@ -27,6 +27,12 @@ struct CompileJobsOptions {
   std::function<void(const EndedJob&)> on_job;
   /// Whether the run waits for a store that is away; empty: it never is.
   std::function<bool()> waits_for_store;
+  /// Whether a solver that this machine cannot open counts as a library, which has nothing to compile.
+  bool skips_unavailable = false;
+  /// Whether to wait while other agents hold jobs, which come back if these agents are lost.
+  bool waits_for_others = false;
+  /// Whether another agent is known to have ended, so that its leases need not expire; empty: that is not known.
+  std::function<bool(const std::string& agent)> has_ended;
   /// Called several times a second with the number of kernels that are missing; true: end the run.
   std::function<bool(size_t num_waiting)> stop;
 };
@@ -54,6 +60,7 @@ class CompileJobs {
   bool takes_part(const Prepared& one, const std::string& solver) const;
   void prepare(Prepared& one) const;
   void work(std::vector<ClaimedJob>& held);
+  bool pause_for_others(size_t num_own);
   void build(std::vector<Prepared>& batch);
   void renew(std::vector<Prepared>& batch);
   void commit(Prepared& one, double seconds);

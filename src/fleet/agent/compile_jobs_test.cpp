@@ -60,11 +60,15 @@ class CompileJobsTest : public testing::Test {
     Registry solvers;
     solvers.add(std::make_unique<StaticSolver>(num_configs, is_good));
     solvers.add(std::make_unique<LibrarySolver>());
+    solvers.add_unavailable("absent.gemm", "for this test", "it is not here");
     Kernels kernels(solvers, device_, folder_.path() / "cache");
     CompileJobsOptions options;
     options.filter = {.session = 1, .steps = {FleetStep::perf_compile, FleetStep::find_compile}, .agent = "test"};
     options.solvers = solvers_of_session_;
     options.on_job = [this](const EndedJob& job) { ended_.push_back(job); };
+    options.skips_unavailable = has_no_device_;
+    options.waits_for_others = true;
+    options.has_ended = [](const std::string& agent) { return agent == "killed"; };
     options.stop = [this](size_t) { return is_stopped_; };
     CompileJobs jobs(queue_, solvers, device_, kernels, std::move(options));
     const bool is_complete = jobs.run();
@@ -76,7 +80,7 @@ class CompileJobsTest : public testing::Test {
   DeviceInfo device_{.id = "fake:0", .kind = "fake", .gfx = "fake", .num_units = 1};
   TemporaryFolder folder_{"compile-jobs-test"};
   FakeJobQueue queue_;
-  bool is_stopped_ = false;
+  bool is_stopped_ = false, has_no_device_ = false;
   std::map<std::string, std::vector<std::string>, std::less<>> solvers_of_session_;
   std::vector<EndedJob> ended_;
   FleetCounts counts_;
@@ -109,6 +113,24 @@ TEST_F(CompileJobsTest, ALibraryHasNothingToCompile) {
   EXPECT_TRUE(run());
   EXPECT_EQ(queue_.at(1).state, JobState::done);
   EXPECT_EQ(num_kernels(), 0u);
+}
+
+TEST_F(CompileJobsTest, WithoutADeviceASolverThatIsNotHereCountsAsALibrary) {
+  queue_.add(FleetStep::perf_compile, kGemm, "absent.gemm");
+  has_no_device_ = true;
+  EXPECT_TRUE(run());
+  EXPECT_EQ(queue_.at(1).state, JobState::done);
+  queue_.add(FleetStep::perf_compile, kGemm, "absent.gemm");
+  has_no_device_ = false;
+  EXPECT_TRUE(run());
+  EXPECT_EQ(queue_.at(2).outcome.status, Status::unsupported);
+}
+
+TEST_F(CompileJobsTest, TakesTheJobsOfAnAgentThatWasKilled) {
+  queue_.add(FleetStep::perf_compile, kGemm, "library.gemm");
+  queue_.claim({.session = 1, .steps = {FleetStep::perf_compile}, .agent = "killed"}, 1);
+  EXPECT_TRUE(run());
+  EXPECT_EQ(queue_.at(1).state, JobState::done);
 }
 
 TEST_F(CompileJobsTest, WhatDoesNotApplyOrIsNoProblemEndsUnsupported) {

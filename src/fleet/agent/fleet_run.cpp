@@ -22,6 +22,7 @@
 #include "campaign/interrupt.h"
 #include "campaign/journal_run.h"
 #include "campaign/tune_method.h"
+#include "compile/compiler.h"
 #include "compile/kernel_cache.h"
 #include "device/device_kind.h"
 #include "fleet/agent/agent_name.h"
@@ -46,7 +47,7 @@ namespace attune {
 namespace {
 
 constexpr size_t kNeighbourWinners = 3;
-constexpr int kStoreAway = 3, kOtherEnvironment = 4;
+constexpr int kStoreAway = 3, kOtherEnvironment = 4, kDeviceLost = 5;
 constexpr int kMaxWaitMs = 10'000;  // For a lock of the store: leases last longer.
 
 bool compiles(FleetStep step) { return step == FleetStep::perf_compile || step == FleetStep::find_compile; }
@@ -94,24 +95,41 @@ std::string text_of(const std::vector<FleetStep>& steps) {
   return join(names, ",");
 }
 
+/// How long an agent waits.
+struct AgentWaits {
+  double patience_s = 0;  ///< For the store.
+  double others_s = 0;    ///< For jobs that other agents must end first.
+};
+
+/// What an agent works on.
+struct AgentDevices {
+  DeviceInfo info;
+  std::vector<Environment> environments;  ///< Empty: it only compiles, for a device that need not be here.
+  std::unique_ptr<Kernels> own_kernels;   ///< Then.
+  Kernels& kernels() const { return own_kernels ? *own_kernels : *environments.front().kernels; }
+};
+
 /// A run from the moment at which its session is known to be of this environment.
 class AgentRun {
  public:
   /// All arguments outlive this.
-  AgentRun(const FleetRunOptions& options, double patience_s, const FleetSession& session, TunerOptions how,
-           FleetStore& store, const std::vector<Environment>& environments)
+  AgentRun(const FleetRunOptions& options, const AgentWaits& waits, const FleetSession& session, TunerOptions how,
+           FleetStore& store, const AgentDevices& devices)
       : options_(options),
+        waits_(waits),
         session_(session),
         how_(std::move(how)),
-        queue_(store.queue(), patience_s, [this](const std::string& line) { display_.say(line); }),
-        environments_(environments),
+        queue_(store.queue(), waits.patience_s, [this](const std::string& line) { display_.say(line); }),
+        devices_(devices),
+        environments_(devices.environments),
         cache_(cache_folders(kernel_cache_folder(options.tune.kernels)), kProgramCacheBytes),
         display_(options.tune.json, [this] {
           queue_.tick();
           if (work_) work_->tick();
         }) {
     const std::filesystem::path file = journal_file(options.tune.journal);
-    for (size_t i = 0; i < environments.size(); ++i) journals_.push_back(open_sql_journal(file));
+    const size_t num_journals = std::max<size_t>(1, environments_.size());
+    for (size_t i = 0; i < num_journals; ++i) journals_.push_back(open_sql_journal(file));
     recorded_.emplace(*journals_.front(), device(), 0);
     for (size_t i = 1; i < journals_.size(); ++i) journals_[i]->join_run(recorded_->number());
     how_.before_measuring = [this](const Tick& tick) {
@@ -134,7 +152,7 @@ class AgentRun {
   }
 
  private:
-  const DeviceInfo& device() const { return environments_.front().device(); }
+  const DeviceInfo& device() const { return devices_.info; }
 
   size_t num_waiting() {
     size_t num = 0;
@@ -168,13 +186,16 @@ class AgentRun {
     NeighbourIndex index(device().fingerprint());
     index.refresh(*journals_.front());
     const double end_s = steady_clock().now_s() + how_.budget_s;
-    CompileJobs jobs(queue_, registry(), device(), *environments_.front().kernels,
+    CompileJobs jobs(queue_, registry(), device(), devices_.kernels(),
                      {.filter = filter,
                       .solvers = solvers_by_op(),
                       .how = how_,
                       .neighbours = [&](const Problem& problem) { return index.nearest(problem, kNeighbourWinners); },
                       .on_job = [this](const EndedJob& job) { on_job(job); },
                       .waits_for_store = [this] { return queue_.is_waiting(); },
+                      .skips_unavailable = environments_.empty(),
+                      .waits_for_others = waits_.others_s > 0,
+                      .has_ended = is_ended_agent,
                       .stop =
                           [&](size_t num_waiting) {
                             display_.compiling_kernels(num_waiting);
@@ -218,6 +239,8 @@ class AgentRun {
                                          const std::vector<ShortListRow>& rows) { return kernels_of(problem, rows); },
                     .has_ended = is_ended_agent,
                     .waits_for_store = [this] { return queue_.is_waiting(); },
+                    .steps_before = steps_before(),
+                    .max_wait_s = waits_.others_s,
                     .on_job = [this](const EndedJob& job) { on_job(job); },
                     .say = [this](const std::string& line) { display_.say(line); }});
     work_ = &work;
@@ -241,16 +264,23 @@ class AgentRun {
     return queue_.counts({.session = options_.session, .steps = {step}, .agent = {}});
   }
 
-  /// The compile steps that this run was not asked for and whose jobs are open.
-  std::vector<FleetStep> open_compile_steps() {
-    std::vector<FleetStep> open;
+  /// The compile steps before this run's measuring steps.
+  std::vector<FleetStep> steps_before() const {
+    std::vector<FleetStep> before;
     for (const FleetStep step : options_.steps) {
-      if (compiles(step)) continue;
-      const FleetStep before = step == FleetStep::find_eval ? FleetStep::find_compile : FleetStep::perf_compile;
-      const JobCounts counts = counts_of(before);
-      if (counts.queued + counts.leased > 0 && std::ranges::find(options_.steps, before) == options_.steps.end())
-        open.push_back(before);
+      if (!compiles(step))
+        before.push_back(step == FleetStep::find_eval ? FleetStep::find_compile : FleetStep::perf_compile);
     }
+    return before;
+  }
+
+  /// The same without this run's own steps and without steps whose jobs have ended.
+  std::vector<FleetStep> open_compile_steps() {
+    auto open = steps_before();
+    std::erase_if(open, [&](FleetStep before) {
+      const JobCounts counts = counts_of(before);
+      return counts.queued + counts.leased == 0 || std::ranges::find(options_.steps, before) != options_.steps.end();
+    });
     return open;
   }
 
@@ -341,9 +371,11 @@ class AgentRun {
   }
 
   const FleetRunOptions& options_;
+  const AgentWaits waits_;
   const FleetSession& session_;
   TunerOptions how_;
   PatientQueue queue_;
+  const AgentDevices& devices_;
   const std::vector<Environment>& environments_;
   const KernelCache cache_;  // For kernels_of(): the others belong to the devices' threads.
   std::vector<std::unique_ptr<Journal>> journals_;
@@ -376,9 +408,14 @@ void check_session(const FleetSession& session) {
          session.state);
 }
 
-double patience_of(const FleetRunOptions& options) {
-  if (const auto seconds = parse_duration_s(options.patience); seconds && *seconds >= 0) return *seconds;
-  fail(ErrorCode::invalid_input, "--patience expects a duration such as 10m, got '{}'", shown(options.patience));
+double duration_of(const std::string& text, std::string_view flag) {
+  if (const auto seconds = parse_duration_s(text); seconds && *seconds >= 0) return *seconds;
+  fail(ErrorCode::invalid_input, "{} expects a duration such as 10m, got '{}'", flag, shown(text));
+}
+
+AgentWaits waits_of_agent(const FleetRunOptions& options) {
+  return {.patience_s = duration_of(options.patience, "--patience"),
+          .others_s = options.wait.empty() ? 0 : duration_of(options.wait, "--wait")};
 }
 
 /// Results wait there for a store that is away, and SQLite cannot rely on a network file system's locks.
@@ -407,14 +444,109 @@ std::unique_ptr<FleetStore> open_patiently(double patience_s) {
   }
 }
 
+/// The session's solvers that this program has, with their versions here. A library that this machine lacks counts as
+/// the session's: it has nothing to compile.
+std::vector<FleetSolver> solvers_to_compile(const FleetSession& session) {
+  std::vector<FleetSolver> here;
+  for (FleetSolver one : session.solvers) {
+    const auto entries = registry().entries();
+    const bool is_known = std::ranges::any_of(entries, [&](const SolverEntry& entry) { return entry.id == one.id; });
+    if (!is_known) continue;
+    const Solver* solver = registry().find(one.id);
+    if (solver != nullptr && solver->static_space() != nullptr) one.version = solver->version();
+    here.push_back(std::move(one));
+  }
+  return here;
+}
+
+/// The compilers among a session's versions, as they are here.
+Versions compilers_here(const Versions& versions) {
+  constexpr std::string_view kPrefix = "compiler.";
+  Versions here;
+  for (const auto& [component, version] : versions) {
+    if (!component.starts_with(kPrefix)) continue;
+    const std::string toolchain = toolchain_if_any(std::string_view(component).substr(kPrefix.size()));
+    if (!toolchain.empty()) here.emplace(component, toolchain);
+  }
+  return here;
+}
+
+/// Compares the session's environment with this one. Without a device: the solvers that compile, their compilers, and
+/// the variables. An agent that only measures may lack compilers: it measures what is built.
+std::vector<std::string> differences_here(const FleetSession& session, const AgentDevices& devices,
+                                          const FleetRunOptions& options) {
+  std::vector<FleetSolver> solvers;
+  FleetEnvironment here = session.environment;
+  const Versions compilers = compilers_here(here.versions);
+  if (devices.environments.empty()) {
+    solvers = solvers_to_compile(session);
+    here.variables = options.tune.variables;
+    std::erase_if(here.versions, [](const auto& one) { return one.first.starts_with("compiler."); });
+    here.versions.insert(compilers.begin(), compilers.end());
+  } else {
+    const auto listed = list_solvers(*devices.environments.front().executor);
+    solvers = solvers_of(listed);
+    here = fleet_environment(devices.info, options.tune.variables, versions_of(listed, session.solvers));
+    const bool only_measures = std::ranges::none_of(options.steps, compiles);
+    for (const auto& [component, version] : session.environment.versions) {
+      if (!only_measures || !component.starts_with("compiler.") || compilers.contains(component)) continue;
+      print_line(stderr, fmt::format("note: {} is not here, so only kernels that are built are measured",
+                                     component.substr(component.find('.') + 1)));
+      here.versions.insert_or_assign(component, version);
+    }
+  }
+  auto found = differences(session.environment, here);
+  for (std::string& one : solver_differences(session.solvers, solvers)) found.push_back(std::move(one));
+  return found;
+}
+
+/// No environments and no kernels after an interrupt.
+AgentDevices open_agent_devices(const FleetRunOptions& options, const FleetSession& session) {
+  AgentDevices devices;
+  if (std::ranges::all_of(options.steps, compiles) && options.tune.devices.ids.empty()) {
+    devices.info = device_of_session(session);
+    devices.own_kernels = open_kernels(devices.info, options.tune.kernels);
+    print_notes(registry().notices());
+    return devices;
+  }
+  devices.environments = open_agent_environments(options.tune, devices_of(options.tune, session));
+  if (!devices.environments.empty()) devices.info = devices.environments.front().device();
+  return devices;
+}
+
+/// Reports an agent's end for the sake of its device: other agents take its jobs.
+int end_without_device(FleetStore& store, int64_t session, const std::string& why) {
+  print_line(stderr, fmt::format("attune: the device is lost, so this agent ends: {}", why));
+  try {
+    store.add_event(session, {.at = {}, .agent = agent_name(), .kind = "device_lost", .text = why});
+  } catch (const Error& error) {
+    print_line(stderr, fmt::format("note: the store does not have the reason: {}", error.what()));
+  }
+  return kDeviceLost;
+}
+
+int run_with_devices(const FleetRunOptions& options, const AgentWaits& waits, const FleetSession& session,
+                     TunerOptions how, FleetStore& store) {
+  const AgentDevices devices = open_agent_devices(options, session);
+  if (devices.environments.empty() && !devices.own_kernels) return interrupt_status();
+  const auto differing = differences_here(session, devices, options);
+  if (!differing.empty()) {
+    print_line(stderr, fmt::format("attune: session {} was begun in another environment: {}", options.session,
+                                   join(differing, "; ")));
+    return kOtherEnvironment;
+  }
+  set_constants(how, options.tune, device_kind(devices.info.kind));
+  return AgentRun(options, waits, session, std::move(how), store, devices).run();
+}
+
 }  // namespace
 
 int run_fleet(const FleetRunOptions& asked) {
   TunerOptions how = tuner_options(asked.tune);
-  const double patience_s = patience_of(asked);
+  const AgentWaits waits = waits_of_agent(asked);
   check_journal_is_local(journal_file(asked.tune.journal));
   const InterruptHandler handler;
-  const auto store = open_patiently(patience_s);
+  const auto store = open_patiently(waits.patience_s);
   if (!store) return interrupt_status();
   const FleetSession session = store->session(asked.session);
   check_session(session);
@@ -423,20 +555,12 @@ int run_fleet(const FleetRunOptions& asked) {
   // Workers run candidates, which need not know it.
   ::unsetenv("ATTUNE_STORE_PASSWORD");
   ::unsetenv("TUNA_DB_USER_PASSWORD");
-  const auto environments = open_agent_environments(options.tune, devices_of(options.tune, session));
-  if (environments.empty()) return interrupt_status();
-  const auto here = list_solvers(*environments.front().executor);
-  auto differing = differences(
-      session.environment,
-      fleet_environment(environments.front().device(), options.tune.variables, versions_of(here, session.solvers)));
-  for (std::string& one : solver_differences(session.solvers, solvers_of(here))) differing.push_back(std::move(one));
-  if (!differing.empty()) {
-    print_line(stderr, fmt::format("attune: session {} was begun in another environment: {}", options.session,
-                                   join(differing, "; ")));
-    return kOtherEnvironment;
+  try {
+    return run_with_devices(options, waits, session, std::move(how), *store);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::device) throw;
+    return end_without_device(*store, options.session, error.what());
   }
-  set_constants(how, options.tune, device_kind(environments.front().device().kind));
-  return AgentRun(options, patience_s, session, std::move(how), *store, environments).run();
 }
 
 }  // namespace attune

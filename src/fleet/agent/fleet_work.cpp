@@ -45,10 +45,11 @@ bool FleetWork::look(double now_s) {
     return look(now_s);
   if (!claimed_.empty()) {
     waits_since_s_.reset();
+    blocked_since_s_.reset();
     said_waiting_ = false;
     return true;
   }
-  next_look_s_ = now_s + (num_of_others() > 0 ? kLookAtOthersS : kLookAgainS);
+  next_look_s_ = now_s + (num_of_others() + before_.leased + before_.queued > 0 ? kLookAtOthersS : kLookAgainS);
   return false;
 }
 
@@ -57,11 +58,28 @@ void FleetWork::count() {
   const double began_s = clock_.now_s();
   if (began_s < next_count_s_) return;
   queued_ = queue_.counts(options_.filter);
+  if (options_.max_wait_s > 0 && !options_.steps_before.empty())
+    before_ = queue_.counts({.session = options_.filter.session, .steps = options_.steps_before, .agent = {}});
   const double ended_s = clock_.now_s();
   next_count_s_ = ended_s + kCountPause * (ended_s - began_s);
 }
 
 size_t FleetWork::num_of_others() const { return queued_.leased - std::min(queued_.leased, num_own()); }
+
+/// Whether other agents may free a job that waits for a step before.
+bool FleetWork::may_be_freed(double now_s) {
+  if (queued_.blocked == 0 || before_.queued + before_.leased == 0) return false;
+  if (before_.leased > 0)
+    blocked_since_s_.reset();
+  else if (!blocked_since_s_)
+    blocked_since_s_ = now_s;
+  if (blocked_since_s_ && now_s >= *blocked_since_s_ + options_.max_wait_s) return false;
+  if (!std::exchange(said_waiting_, true))
+    say(fmt::format("{} for {} of a step before",
+                    queued_.blocked == 1 ? "1 job waits" : fmt::format("{} jobs wait", queued_.blocked),
+                    counted(before_.queued + before_.leased, "job")));
+  return true;
+}
 
 /// Whether a job may still come to this run while it has none.
 bool FleetWork::may_come(double now_s) {
@@ -72,6 +90,7 @@ bool FleetWork::may_come(double now_s) {
       say(fmt::format("waiting for {} that another agent holds", counted(num, "job")));
     return true;
   }
+  if (may_be_freed(now_s)) return true;
   if (queued_.queued <= queued_.blocked) return false;
   if (!waits_since_s_) waits_since_s_ = now_s;
   return now_s < *waits_since_s_ + kMaxRetryWaitS;

@@ -46,6 +46,10 @@ struct FleetWorkOptions {
   /// Whether the run waits for a store that is away; empty: it never is. The queue then throws StoreAway, or finds
   /// nothing.
   std::function<bool()> waits_for_store;
+  /// Steps of other agents whose jobs must end first, such as perf_compile.
+  std::vector<FleetStep> steps_before = {};
+  /// How long to wait for them while no agent holds one of their jobs; 0: not, even while one does.
+  double max_wait_s = 0;
   /// Receives each job whose result was stored. Called by one thread at a time; calls nothing of FleetWork.
   std::function<void(const EndedJob&)> on_job;
   std::function<void(const std::string&)> say;  ///< Receives sentences about waiting and lost leases.
@@ -86,6 +90,7 @@ class FleetWork final : public WorkSource {
   size_t num_own() const ATTUNE_REQUIRES(mutex_) { return given_.size() + claimed_.size() + held_.size(); }
   size_t num_of_others() const ATTUNE_REQUIRES(mutex_);
   bool may_come(double now_s) ATTUNE_REQUIRES(mutex_);
+  bool may_be_freed(double now_s) ATTUNE_REQUIRES(mutex_);
   bool waits_for_store() const { return options_.waits_for_store && options_.waits_for_store(); }
   std::optional<WorkItem> item_of(const ClaimedJob& job) ATTUNE_REQUIRES(mutex_);
   void commit(const ClaimedJob& job, JobOutcome outcome, double seconds) ATTUNE_REQUIRES(mutex_);
@@ -111,9 +116,11 @@ class FleetWork final : public WorkSource {
   size_t num_costs_ ATTUNE_GUARDED_BY(mutex_) = 0;
   ProblemId next_id_ ATTUNE_GUARDED_BY(mutex_) = 1;
   JobCounts queued_ ATTUNE_GUARDED_BY(mutex_);  // As of the last count.
+  JobCounts before_ ATTUNE_GUARDED_BY(mutex_);  // Of FleetWorkOptions::steps_before.
   double next_count_s_ ATTUNE_GUARDED_BY(mutex_) = 0;
   double next_look_s_ ATTUNE_GUARDED_BY(mutex_) = 0, renewed_s_ ATTUNE_GUARDED_BY(mutex_);
-  std::optional<double> waits_since_s_ ATTUNE_GUARDED_BY(mutex_);  // For jobs that cannot be claimed yet.
+  std::optional<double> waits_since_s_ ATTUNE_GUARDED_BY(mutex_);    // For jobs that cannot be claimed yet.
+  std::optional<double> blocked_since_s_ ATTUNE_GUARDED_BY(mutex_);  // While no agent works on the steps before.
   bool said_waiting_ ATTUNE_GUARDED_BY(mutex_) = false;
   FleetCounts counts_ ATTUNE_GUARDED_BY(mutex_);
 };

@@ -49,6 +49,8 @@ class FleetWorkTest : public testing::Test {
             .solvers = solvers_,
             .kernels_of = kernels_of_,
             .has_ended = [](const std::string& agent) { return agent == "killed"; },
+            .steps_before = {FleetStep::perf_compile},
+            .max_wait_s = max_wait_s_,
             .on_job = [this](const EndedJob& job) { ended_.push_back(job); },
             .say = [this](const std::string& line) { said_ += line + "\n"; }};
   }
@@ -83,6 +85,7 @@ class FleetWorkTest : public testing::Test {
   TestClock clock_;
   FakeJobQueue queue_;
   std::atomic<bool> interrupted_ = false;
+  double max_wait_s_ = 0;
   decltype(FleetWorkOptions::solvers) solvers_;
   decltype(FleetWorkOptions::kernels_of) kernels_of_;
   std::vector<EndedJob> ended_;
@@ -337,6 +340,30 @@ TEST_F(FleetWorkTest, DoesNotWaitForJobsThatOnlyAnotherStepCanFree) {
   EXPECT_EQ(run(), "");
   EXPECT_EQ(counts_.num_done, 0u);
   EXPECT_EQ(left_, "1 job waits for another step");
+}
+
+TEST_F(FleetWorkTest, WaitsForAStepBeforeWhileAnotherAgentWorksOnIt) {
+  const int64_t compile = queue_.add(FleetStep::perf_compile, kProblem, kSolver);
+  queue_.add(FleetStep::perf_eval, kProblem, kSolver, compile);
+  const auto other = queue_.claim({.session = 1, .steps = {FleetStep::perf_compile}, .agent = "other"}, 1).front();
+  max_wait_s_ = 0.1;
+  size_t num_ticks = 0;
+  run([&] {
+    if (++num_ticks == 50) queue_.commit(other, {});
+  });
+  EXPECT_EQ(queue_.at(2).state, JobState::done);
+  EXPECT_EQ(said_, "1 job waits for 1 job of a step before\n");
+}
+
+TEST_F(FleetWorkTest, WaitsForAStepBeforeThatNoAgentWorksOnForALimitedTime) {
+  const int64_t compile = queue_.add(FleetStep::perf_compile, kProblem, kSolver);
+  queue_.add(FleetStep::perf_eval, kProblem, kSolver, compile);
+  max_wait_s_ = 30;
+  const double began_s = clock_.now_s();
+  EXPECT_EQ(run(), "");
+  EXPECT_EQ(counts_.num_done, 0u);
+  EXPECT_GE(clock_.now_s() - began_s, 30);
+  EXPECT_LT(clock_.now_s() - began_s, 60);
 }
 
 TEST_F(FleetWorkTest, OneThatLosesItsDeviceLeavesTheJobToTheOtherDevices) {

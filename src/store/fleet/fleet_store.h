@@ -138,6 +138,11 @@ class FleetSessions {
   virtual void set_applicability(int64_t session, const std::vector<Applicability>& all) = 0;
 };
 
+/// What happened to a session's agents and jobs.
+struct FleetEvent {
+  std::string at, agent, kind, text;  ///< kind: `lease_expired`, `late_result` or `device_lost`.
+};
+
 /// The jobs of a fleet's store, and what they found.
 class FleetJobs {
  public:
@@ -150,6 +155,9 @@ class FleetJobs {
   virtual size_t reset_jobs(int64_t session, const std::string& failure) = 0;
   virtual std::vector<JobGroup> job_groups(int64_t session) = 0;
   virtual SessionRate rate(int64_t session) = 0;
+  virtual void add_event(int64_t session, const FleetEvent& event) = 0;  ///< At the database's time.
+  /// The latest events of a kind, newest first.
+  virtual std::vector<FleetEvent> events(int64_t session, const std::string& kind, size_t max_count) = 0;
   virtual JobQueue& queue() = 0;
   /// Visits the configurations of a tag in the order of their import. An empty tag: those with jobs in the session. All
   /// answers are of one moment. A decision whose job is open again is missing.

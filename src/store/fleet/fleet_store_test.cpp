@@ -305,5 +305,19 @@ TEST_P(FleetStoreTest, LoadsAtOnceAddEachJobOnce) {
   EXPECT_EQ(work(open()->queue(), session, {FleetStep::perf_compile, FleetStep::perf_eval}), 250u);
 }
 
+TEST_P(FleetStoreTest, EventsAreFoundByTheirKindNewestFirst) {
+  const auto store = open();
+  const auto session = begin(*store, 1);
+  for (const char* text : {"one", "it's \"two\"; --", "three"})
+    store->add_event(session, {.at = {}, .agent = "host/1/x", .kind = "device_lost", .text = text});
+  const auto found = store->events(session, "device_lost", 2);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].text, "three");
+  EXPECT_EQ(found[1].text, "it's \"two\"; --");
+  EXPECT_EQ(found[1].agent, "host/1/x");
+  EXPECT_TRUE(store->events(session, "late_result", 2).empty());
+  EXPECT_TRUE(store->events(session + 1, "device_lost", 2).empty());
+}
+
 }  // namespace
 }  // namespace attune

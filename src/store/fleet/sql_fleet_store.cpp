@@ -294,6 +294,26 @@ class SqlFleetStore final : public FleetStore {
     return rate;
   }
 
+  void add_event(int64_t session, const FleetEvent& event) override {
+    sql_.transaction([&] {
+      sql_.run(fmt::format("INSERT INTO event (at, session, job, agent, kind, text) VALUES ({}, :s, 0, :a, :k, :t)",
+                           sql_.words().now),
+               session, event.agent, event.kind, storable(event.text));
+    });
+  }
+
+  std::vector<FleetEvent> events(int64_t session, const std::string& kind, size_t max_count) override {
+    std::vector<FleetEvent> found;
+    sql_.each<long long, std::string, std::string>(
+        fmt::format("SELECT at, agent, text FROM event WHERE session = :s AND kind = :k ORDER BY id DESC LIMIT {}",
+                    max_count),
+        [&](long long at, const std::string& agent, const std::string& text) {
+          found.push_back({utc_time_text(at), agent, kind, text});
+        },
+        session, kind);
+    return found;
+  }
+
   JobQueue& queue() override {
     if (!queue_) queue_ = open_sql_job_queue(address_, max_wait_ms_);
     return *queue_;
