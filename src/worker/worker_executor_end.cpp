@@ -76,10 +76,10 @@ bool WorkerExecutor::has_room_for_two() const {
   return static_cast<double>(free_bytes_) - taken >= kWorkersOfMemory * static_cast<double>(kind->idle_worker_bytes);
 }
 
-/// Whether another worker of this executor had memory that a problem needs. It is gone then, and none stands by any
-/// more.
-bool WorkerExecutor::makes_room(const OpenAnswer& opened) {
-  if (!opened.lacks_memory || (!spare_ && !ending_)) return false;
+/// Whether another worker of this executor had memory that a request lacks. It is gone then, none stands by any more,
+/// and the request can be made again.
+bool WorkerExecutor::makes_room(bool lacks_memory) {
+  if (!lacks_memory || (!spare_ && !ending_)) return false;
   options_.spare = false;
   end_spare();
   wait_for_end();
