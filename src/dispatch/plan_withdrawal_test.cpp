@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "device/devices.h"
 #include "testing/dispatcher_fixture.h"
 
 namespace attune {
@@ -220,19 +221,23 @@ TEST_F(PlanBound, WhatOthersHoldStaysWhenAnApplicationHasPlansLeave) {
   run(*kept, 1);
 }
 
-TEST(ReleaseMemory, OnAHostGivesTheBytesOfPlansAndOfTheThreadsWorkspace) {
-  Dispatcher dispatcher({.device = "cpu:0", .poll_interval = std::chrono::milliseconds(0)});
+TEST_F(DispatcherTest, ReleasedMemoryOfAHostIsThatOfPlansAndOfTheThreadsWorkspace) {
+  const DeviceInfo host = find_device({.ids = "cpu:0"});
+  // Without threads of a library: later tests fork.
+  write(
+      fmt::format("{},{},8,16,64,torch.float32,torch.float32,1,portable.gemm@1:block=4x4\n", host.gfx, host.num_units));
+  Dispatcher dispatcher(
+      {.device = host.id, .tables = {{"gemm_a16w16", {table_}}}, .poll_interval = std::chrono::milliseconds(0)});
   std::vector<float> x(8 * 64, 1), w(16 * 64, 1), y(8 * 16);
   const std::array<void*, 3> operands = {x.data(), w.data(), y.data()};
-  const GemmKey key{.m = 8, .n = 16, .k = 64, .in = DType::fp32, .out = DType::fp32};
-  dispatcher.run(key, operands);
+  EXPECT_EQ(dispatcher.run(key(8, 16, 64), operands).match, Match::exact);
   const uint64_t held = dispatcher.counts().plan_bytes;
   EXPECT_GT(held, 0u);
   EXPECT_GE(dispatcher.release_memory(), held);
   EXPECT_EQ(dispatcher.counts().plan_bytes, 0u);
   EXPECT_EQ(dispatcher.release_memory(), 0u);
-  std::fill(y.begin(), y.end(), -1.0f);
-  dispatcher.run(key, operands);
+  std::ranges::fill(y, -1.0f);
+  dispatcher.run(key(8, 16, 64), operands);
   EXPECT_THAT(y, testing::Each(64.0f));
 }
 

@@ -18,7 +18,7 @@
 namespace attune {
 namespace {
 
-/// Descriptors of this process that are sockets with a named peer, as those of clients are.
+/// Sockets of this process with a named peer, as clients have them.
 std::set<int> client_sockets() {
   std::set<int> all;
   std::error_code error;

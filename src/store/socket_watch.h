@@ -12,9 +12,9 @@
 
 namespace attune {
 
-/// Ends calls of a database's library that wait for a server which has stopped to answer, whether or not its kernel
-/// still acknowledges what is sent. libpq has no limit for that. At the deadline the sockets of the connection are shut
-/// down, and the library reports a lost connection. Deadlines are met within half a second. One thread uses this.
+/// Ends calls of a database's library that wait for a frozen server. TCP limits do not help: the kernel of a stopped
+/// process still acknowledges data, and libpq has no read timeout. At the deadline the sockets of the connection are
+/// shut down, and the library reports a lost connection. Deadlines are met within half a second. One thread uses this.
 class SocketWatch {
  public:
   SocketWatch() = default;
@@ -22,8 +22,8 @@ class SocketWatch {
   SocketWatch(const SocketWatch&) = delete;
   SocketWatch& operator=(const SocketWatch&) = delete;
 
-  /// Calls a library that connects; its sockets are those that this process opens meanwhile and that have a peer with
-  /// an address. Connections of one process are made one after another. Throws what `open` throws.
+  /// Calls a library that connects. Watches all sockets with a named peer that this process opens during the call.
+  /// Connections of one process are made one after another. Throws what `open` throws.
   void connect(double limit_s, const std::function<void()>& open);
   /// Calls a library that uses the connection. About 50 ns.
   template <typename Action>

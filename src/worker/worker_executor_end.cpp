@@ -76,8 +76,8 @@ bool WorkerExecutor::has_room_for_two() const {
   return static_cast<double>(free_bytes_) - taken >= kWorkersOfMemory * static_cast<double>(kind->idle_worker_bytes);
 }
 
-/// Whether another worker of this executor had memory that a request lacks. It is gone then, none stands by any more,
-/// and the request can be made again.
+/// Ends the spare and the ending worker if a request lacks memory; no spare worker starts again. True if there was
+/// one: retry the request.
 bool WorkerExecutor::makes_room(bool lacks_memory) {
   if (!lacks_memory || (!spare_ && !ending_)) return false;
   options_.spare = false;

@@ -44,8 +44,9 @@ class OnlineRun {
 
   /// Returns the given-up shapes to the queue. Throws io.
   void retry();
-  /// Runs until the queue has no shape but those that wait for memory, or `is_over`. Returns 0, or the exit status of a
-  /// tuning that a signal ended. Throws io and the exceptions of `tune`; unfinished shapes stay in the queue.
+  /// Runs until each shape of the queue is tuned, given up or waits for memory, or until `is_over`. Returns 0, or the
+  /// exit status of a tuning that a signal ended. Throws io and the exceptions of `tune`; unfinished shapes stay in the
+  /// queue.
   int work();
   /// Returns a sentence with the numbers of tuned, given-up and waiting shapes.
   std::string summary() const;
@@ -80,7 +81,7 @@ struct OnlineEnd {
   bool had_turn = false;
   bool is_waiting = false;  ///< Shapes wait for memory; call this again in some minutes.
 };
-/// Ensures that no shape is left in the queue, but those that wait for memory. An application writes a shape first and
+/// Ensures that each shape of the queue is tuned, given up or waits for memory. An application writes a shape first and
 /// then starts this program. If the turn is taken, the program ends and relies on the holder, which looks at the queue
 /// again *after* releasing the turn. If the shape was written before that look, the holder sees it. If it was written
 /// later, the turn was free and the program started for it gets the turn. If two programs find the turn free, one gets

@@ -10,7 +10,7 @@
 
 namespace attune {
 
-/// Where the workspaces of plans come from, and what they hold. All that it names must outlive the workspaces.
+/// Memory and byte count of plans' workspaces. Both pointers must outlive the workspaces.
 struct WorkspaceSource {
   const WorkspaceAllocator* allocator = nullptr;  ///< The application's; null: the device's memory.
   std::atomic<uint64_t>* held_bytes = nullptr;    ///< Sum over the workspaces that exist; null: not counted.
