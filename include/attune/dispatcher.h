@@ -178,6 +178,16 @@ class ATTUNE_API Dispatcher {
   /// Like above, in the order that run() expects; with `weights`, without the operands that they hold.
   std::vector<TensorSpec> operands(const Key& key, const Weights* weights = nullptr) const;
 
+  /// Frees the memory of the device that this holds and can make again, and returns its bytes: for an application that
+  /// ran out of memory and tries once more. Plans with their workspaces leave, and the next call of each shape makes
+  /// its plan again (compiled kernels stay on disk); on a host also the calling thread's workspace. Shapes that were
+  /// refused are tried again. Packed weights stay, and so do tables, opened libraries, and plans that calls in
+  /// progress, other threads' last hits, keep() or captured graphs hold. The calling thread's last hit ends. On a
+  /// device with streams the call waits for the device; while a stream may be captured it frees nothing and returns 0,
+  /// and the plans leave with a later call. Memory of DispatcherOptions::workspaces goes back to that allocator, and
+  /// counts. Any thread may call it, but not from within WorkspaceAllocator's functions.
+  uint64_t release_memory();
+
   /// Describes what a lookup does with a problem, step by step, in lines for a person. Reads no file.
   /// Throws invalid_input for a key of no op.
   std::string explain(const Key& key) const;

@@ -45,6 +45,11 @@ bool reload() {
   return reload_all();
 }
 
+uint64_t release_memory(const std::optional<std::string>& device) {
+  const GilRelease others_run;
+  return named(device).release_memory();
+}
+
 std::vector<nb::dict> tables(const std::optional<std::string>& device) {
   std::vector<TableInUse> in_use;
   {
@@ -225,6 +230,12 @@ constexpr const char* kReloadDoc =
     "Checks the files of the tables now, of all devices in use, instead of within a second. Returns True if one has "
     "changed; later calls use "
     "it.";
+constexpr const char* kReleaseMemoryDoc =
+    R"(Frees the device's memory that prepared kernels and their workspaces hold, and returns its bytes.
+
+For an application that ran out of memory and tries once more. The next call of each shape prepares its kernel again.
+Packed weights, and kernels that calls in progress or captured graphs use, stay. While a graph is captured it frees
+nothing. device: as for explain.)";
 constexpr const char* kSetThreadsDoc =
     R"(Sets the thread limit of all later calls, of all threads, and returns it.
 
@@ -284,6 +295,7 @@ NB_MODULE(_attune, module) {
   module.def("pack_operands", &pack_operands, "problem"_a, "tensors"_a, nb::kw_only(), "per_shape"_a = false,
              "max_bytes"_a = 0, kPackOperandsDoc);
   module.def("explain", &explain, "problem"_a, "device"_a.none() = nb::none(), kExplainDoc);
+  module.def("release_memory", &release_memory, "device"_a.none() = nb::none(), kReleaseMemoryDoc);
   module.def("reload", &reload, kReloadDoc);
   module.def("set_num_threads", &set_num_threads, "threads"_a, kSetThreadsDoc);
   module.def("get_num_threads", &get_num_threads, "Returns the thread limit; see set_num_threads.");

@@ -291,6 +291,9 @@ class FromACallToItsRow(InAFolder):
                                       "evicted_plans", "plan_limit_reached",
                                       "captured_plans", "captured_stand_ins"})
         self.assertGreater(after["plan_bytes"], 0)
+        self.assertGreaterEqual(attune.release_memory(), after["plan_bytes"])
+        self.assertEqual(attune.counts()["plan_bytes"], 0)
+        np.testing.assert_array_equal(attune.gemm_a16w16(x, w), np.full((3, 4, 32), 64, np.float32))
         self.assertEqual((after["calls"] - before["calls"], after["misses"] - before["misses"]), (1, 0))
 
     def test_tables_come_in_the_order_of_precedence(self):

@@ -33,6 +33,7 @@ def use(x: Array, w: Array, bias: Array | None, out: bytearray) -> None:
     assert_type(attune.candidates("gemm_a16w16 m=1 n=1 k=1", "portable", first=3, limit=5), list[dict[str, Any]])
     assert_type(attune.notices(), list[str])
     assert_type(attune.reload(), bool)
+    assert_type(attune.release_memory("cpu:0"), int)
     assert_type(attune.tables()[0]["file"], Path)
     with attune.capture("folder") as shapes:
         assert_type(shapes, attune.capture)

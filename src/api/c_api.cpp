@@ -141,6 +141,13 @@ int attune_run_candidate(attune_dispatcher* dispatcher, const char* problem, con
   });
 }
 
+int attune_release_memory(attune_dispatcher* dispatcher, uint64_t* bytes) {
+  return guarded([&] {
+    const uint64_t freed = used(dispatcher).release_memory();
+    if (bytes != nullptr) *bytes = freed;
+  });
+}
+
 int attune_reload(attune_dispatcher* dispatcher, int* changed) {
   return guarded([&] {
     const bool any = used(dispatcher).reload();

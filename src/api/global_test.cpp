@@ -32,6 +32,11 @@ TEST_F(GlobalDispatcher, AHandleInCStandsForEach) {
   attune_dispatcher *global = nullptr, *cpu = nullptr, *fake = nullptr, *again = nullptr;
   ASSERT_EQ(attune_global(&global), ATTUNE_OK);
   ASSERT_EQ(attune_global_on("cpu:0", &cpu), ATTUNE_OK);
+  uint64_t freed = 1;
+  EXPECT_EQ(attune_release_memory(cpu, nullptr), ATTUNE_OK);
+  EXPECT_EQ(attune_release_memory(cpu, &freed), ATTUNE_OK);
+  EXPECT_EQ(freed, 0u) << "all is free";
+  EXPECT_EQ(attune_release_memory(nullptr, &freed), ATTUNE_INVALID_INPUT);
   ASSERT_EQ(attune_global_on("fake:0", &fake), ATTUNE_OK);
   ASSERT_EQ(attune_global_on("fake:0", &again), ATTUNE_OK);
   EXPECT_EQ(cpu, global);

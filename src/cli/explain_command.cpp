@@ -151,7 +151,9 @@ void print_published(const LookupResult& found, const CandidateSummary& summary,
 void print_summary(const CandidateSummary& summary, const Problem& problem, const std::string& device_flags,
                    const LookupResult& found) {
   if (summary.decision) {
-    print_line(stdout, "decision in the journal:");
+    print_line(stdout, is_unfinished_tie(*summary.decision)
+                           ? "not decided: the contest in the journal is unfinished, tune again to continue; so far:"
+                           : "decision in the journal:");
     print_line(stdout, "  " + result_header(problem.op()));
     print_line(stdout, "  " + result_line(*summary.decision));
     for (const std::string& line : finalist_lines(*summary.decision)) print_line(stdout, "  " + line);
@@ -160,8 +162,43 @@ void print_summary(const CandidateSummary& summary, const Problem& problem, cons
     print_line(stdout, "  repeat: " + repeat_command(problem, summary.decision->winner, device_flags));
   }
   print_line(stdout, "candidates by outcome:");
-  for (const auto& [reason, of_reason] : summary.reasons)
-    print_line(stdout, fmt::format("  {:4}  {}  e.g. {}", of_reason.count, reason, of_reason.example));
+  uint64_t num_not_for_it = 0;
+  std::string first;
+  for (const auto& [reason, of_reason] : summary.reasons) {
+    if (!reason.starts_with(kNotForProblem)) {
+      print_line(stdout, fmt::format("  {:4}  {}  e.g. {}", of_reason.count, reason, of_reason.example));
+      continue;
+    }
+    if (num_not_for_it == 0) first = reason.substr(kNotForProblem.size());
+    num_not_for_it += of_reason.count;
+  }
+  if (num_not_for_it > 0)
+    print_line(stdout, fmt::format("  {:4}  not for this problem (--json lists them), e.g. {}", num_not_for_it, first));
+}
+
+/// What explain finds out about a problem.
+struct Explanation {
+  Problem problem;
+  std::vector<Contender> here;
+  CandidateSummary summary;
+  LookupResult found;
+  RowsBeside beside;
+  std::string unknown;                      ///< Missing facts of the row that serves; empty: none.
+  bool is_default = false;                  ///< No row serves, and nothing is required.
+  std::optional<Candidate> default_config;  ///< The candidate that then serves, if any.
+};
+
+/// The answer: what serves the problem.
+void print_served(const Explanation& one, const TableSet& set) {
+  if (one.found.row) {
+    print_line(stdout, fmt::format("  served by {}, {} match", place_and_kernel(set.tables.front(), *one.found.row),
+                                   name(one.found.match)));
+  } else if (set.require != Requirement::none) {
+    print_line(stdout, fmt::format("  served by a default kernel that states {}, if there is one", text(set.require)));
+  } else if (one.is_default) {
+    print_line(stdout, one.default_config ? "  served by a default config: " + one.default_config->name()
+                                          : "  not served: no available solver supports the problem");
+  }
 }
 
 /// Returns what the run time serves a problem with that has no row: the default config, of a small problem on one
@@ -209,18 +246,6 @@ void print_elsewhere(const ExplainOptions& options, const LookupResult& found,
   if (!found.row) print_line(stdout, "what serves there without a row depends on the libraries there");
 }
 
-/// What explain finds out about a problem.
-struct Explanation {
-  Problem problem;
-  std::vector<Contender> here;
-  CandidateSummary summary;
-  LookupResult found;
-  RowsBeside beside;
-  std::string unknown;                      ///< Missing facts of the row that serves; empty: none.
-  bool is_default = false;                  ///< No row serves, and nothing is required.
-  std::optional<Candidate> default_config;  ///< The candidate that then serves, if any.
-};
-
 Explanation explain(const ExplainOptions& options, DeviceView& view, const TableSet& set, Problem problem) {
   const DeviceInfo& device = view.device();
   Explanation one;
@@ -262,8 +287,10 @@ void print_explanation_json(const Explanation& one, const ExplainOptions& option
   if (one.default_config) object["untuned"] = one.default_config->name();
   if (!one.unknown.empty()) object["unknown"] = one.unknown;
   if (!view.is_here()) object["elsewhere"] = elsewhere_json(options, one.found, one.here);
-  if (one.summary.decision)
+  if (one.summary.decision) {
     object["decision"] = ordered_json::parse(decision_json(*one.summary.decision, view.flags()));
+    object["decision"]["decided"] = !is_unfinished_tie(*one.summary.decision);
+  }
   print_json(object);
 }
 
@@ -271,18 +298,13 @@ void print_explanation(const Explanation& one, const ExplainOptions& options, co
                        const TableSet& set) {
   const DeviceInfo& device = view.device();
   print_line(stdout, fmt::format("{} on {} ({})", one.problem.key(), device_text(device), device.model));
+  print_served(one, set);
   if (!view.is_here()) print_elsewhere(options, one.found, one.here);
   if (set.tables.empty())
     print_line(stdout, "the run time has no tuned table of this op (see attune paths, or name one with -t)");
   else
     print_tables(one.found, set, options, one.beside);
   if (!one.unknown.empty()) print_line(stdout, "  " + one.unknown);
-  if (!one.found.row && set.require != Requirement::none) {
-    print_line(stdout, fmt::format("  served by a default kernel that states {}, if there is one", text(set.require)));
-  } else if (one.is_default) {
-    print_line(stdout, one.default_config ? "  served by a default config: " + one.default_config->name()
-                                          : "  not served: no available solver supports the problem");
-  }
   print_summary(one.summary, one.problem, view.flags(), one.found);
 }
 

@@ -142,7 +142,7 @@ int run_online(OnlineCommandOptions options) {
   if (!end.had_turn && !options.background)
     print_line(stderr,
                fmt::format("another process already tunes the queued shapes of {}, so this one ends", device.id));
-  return end.status;
+  return end.status == 0 && end.is_waiting && options.background ? OnlineTuning::kWaits : end.status;
 }
 
 void add_online_flags(CLI::App& command, Action& chosen) {
@@ -172,7 +172,8 @@ void add_online_flags(CLI::App& command, Action& chosen) {
   command.footer(
       "Winners go to the tables in overlay/ of the state folder, measurements to the journal (see `attune paths`). "
       "Shapes that\nno kernel wins and shapes that take too long are given up; attempts.csv beside the queue has the "
-      "reasons.\n  attune online --device cpu:0 --retry");
+      "reasons. Shapes that\nlack memory stay in the queue: a later run tries them again, after 4 minutes at first and "
+      "4 hours at last.\n  attune online --device cpu:0 --retry");
   command.callback([options, &chosen] { chosen = [options] { return run_online(*options); }; });
 }
 

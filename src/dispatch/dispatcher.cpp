@@ -173,6 +173,10 @@ void Dispatcher::run_candidate(std::string_view text, std::string_view candidate
 std::shared_ptr<const Plan> Dispatcher::keep(const Hit& hit) const { return state_->plans.keep(hit); }
 std::string Dispatcher::explain(const Key& key) const { return state_->plans.explain(state_->short_key(key)); }
 bool Dispatcher::reload() { return state_->plans.reload(true); }
+uint64_t Dispatcher::release_memory() {
+  const uint64_t of_plans = state_->plans.release_memory();
+  return of_plans + (state_->plans.is_host() ? free_thread_workspace() : 0);
+}
 int Dispatcher::set_threads(int threads) { return static_cast<int>(state_->plans.set_threads(threads)); }
 int Dispatcher::threads() const noexcept { return static_cast<int>(state_->plans.present().units); }
 Requirement Dispatcher::requirement() const noexcept { return state_->options.require; }

@@ -122,6 +122,8 @@ class PlanService {
   /// Reads changed tables and answers all problems again, those used last first. Returns whether any table had changed.
   /// `reads_environment`: as for Dispatcher::reload().
   bool reload(bool reads_environment) ATTUNE_EXCLUDES(guard_);
+  /// Like Dispatcher::release_memory(), without the calling thread's workspace. Defined in plan_withdrawal.cpp.
+  uint64_t release_memory() ATTUNE_EXCLUDES(guard_);
   std::string explain(const Key& key) ATTUNE_EXCLUDES(guard_);  ///< Defined in explanation.cpp.
 
   // What CommonChanges does; defined in plan_agreement.cpp.
@@ -184,6 +186,8 @@ class PlanService {
   /// call. Requires: new plans are already protected for their callers.
   void make_room(Snapshot* coming = nullptr) ATTUNE_REQUIRES(guard_);
   bool may_wait() const noexcept;
+  void withdraw(const CachedPlan& gone) ATTUNE_REQUIRES(guard_);
+  uint64_t held_bytes() const ATTUNE_REQUIRES(guard_);
   void serve_again(ThreadLimitedDevice& device, Snapshot& fresh) ATTUNE_REQUIRES(guard_);
   void replace_tables(ThreadLimitedDevice& device, std::unique_ptr<Snapshot> fresh) ATTUNE_REQUIRES(guard_);
   bool compile_held() ATTUNE_EXCLUDES(guard_);

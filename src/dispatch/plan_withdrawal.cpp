@@ -62,14 +62,40 @@ bool PlanService::may_wait() const noexcept {
   return !first().maker.graph_holds().may_be_capturing();
 }
 
+void PlanService::withdraw(const CachedPlan& gone) {
+  for (const ProblemKey& hash : gone.answers) {
+    for (const auto& device : owned_devices_) device->now.load()->served.withdraw(hash, gone);
+  }
+}
+
+/// Memory of the device that this holds and release_memory() may free.
+uint64_t PlanService::held_bytes() const {
+  if (is_host_) return plans_.counts().bytes;
+  uint64_t sum = 0;
+  for (const auto& device : owned_devices_) sum += device->maker.workspace_bytes();
+  return sum;
+}
+
+uint64_t PlanService::release_memory() {
+  const Lock lock(guard_);
+  const auto exemption = first().maker.exempt();
+  const uint64_t before = held_bytes();
+  protect_plan(plans_.holder(), nullptr);
+  plans_.evict_all([&](const CachedPlan& gone) ATTUNE_REQUIRES(guard_) { withdraw(gone); });
+  // A shape may have been refused for lack of memory.
+  for (const auto& device : owned_devices_) device->refusals.clear();
+  make_room();
+  const uint64_t after = held_bytes();
+  return before > after ? before - after : 0;  // Other threads may have added workspaces.
+}
+
 void PlanService::make_room(Snapshot* coming) {
   constexpr size_t kMaxWithoutPlan = 65536, kMaxReplaced = 1024;
   const auto exemption = first().maker.exempt();
   plans_.shrink([&](const CachedPlan& gone) ATTUNE_REQUIRES(guard_) {
-    for (const ProblemKey& hash : gone.answers) {
-      for (const auto& device : owned_devices_) device->now.load()->served.withdraw(hash, gone);
-      if (coming != nullptr) coming->served.withdraw(hash, gone);
-    }
+    withdraw(gone);
+    if (coming == nullptr) return;
+    for (const ProblemKey& hash : gone.answers) coming->served.withdraw(hash, gone);
   });
   say_limits();
   const bool may_end_plans = may_wait();

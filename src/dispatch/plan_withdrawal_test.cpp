@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <malloc.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <memory>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "device/devices.h"
 #include "testing/dispatcher_fixture.h"
 
 namespace attune {
@@ -184,6 +186,59 @@ TEST_F(PlanBound, ManyThreadsWhilePlansLeave) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_GE(num_run, 90);
   EXPECT_LE(dispatcher().counts().plan_bytes, kMaxBytes + 4 * kPlanBytes);
+}
+
+TEST_F(PlanBound, AnApplicationCanHaveAllPlansLeave) {
+  call(1, 9);
+  EXPECT_EQ(dispatcher().release_memory(), 0u) << "these plans hold no memory of the device";
+  EXPECT_EQ(dispatcher().counts().plans, 0u);
+  EXPECT_EQ(dispatcher().counts().plan_bytes, 0u);
+  EXPECT_EQ(dispatcher().counts().evicted_plans, 8u);
+  EXPECT_EQ(dispatcher().counts().plan_limit_reached, 0u) << "no bound was exceeded";
+  EXPECT_TRUE(dispatcher().choose(shape(1)).is_stand_in);
+  const Hit again = dispatcher().require(shape(2));
+  run(*again.plan, 2);
+  EXPECT_EQ(dispatcher().counts().shapes, 8u);
+}
+
+TEST_F(PlanBound, WhatOthersHoldStaysWhenAnApplicationHasPlansLeave) {
+  const std::shared_ptr<const Plan> kept = dispatcher().keep(dispatcher().require(shape(1)));
+  std::atomic<const Plan*> of_another = nullptr;
+  std::atomic<bool> is_released = false;
+  std::thread other([&] {
+    of_another = dispatcher().require(shape(2)).plan;
+    of_another.notify_one();
+    is_released.wait(false);
+    run(*of_another.load(), 2);
+  });
+  of_another.wait(nullptr);
+  dispatcher().release_memory();
+  EXPECT_EQ(dispatcher().counts().plans, 0u);
+  EXPECT_GT(dispatcher().counts().plan_bytes, 0u) << "the other thread's last hit";
+  is_released = true;
+  is_released.notify_one();
+  other.join();
+  run(*kept, 1);
+}
+
+TEST_F(DispatcherTest, ReleasedMemoryOfAHostIsThatOfPlansAndOfTheThreadsWorkspace) {
+  const DeviceInfo host = find_device({.ids = "cpu:0"});
+  // Without threads of a library: later tests fork.
+  write(
+      fmt::format("{},{},8,16,64,torch.float32,torch.float32,1,portable.gemm@1:block=4x4\n", host.gfx, host.num_units));
+  Dispatcher dispatcher(
+      {.device = host.id, .tables = {{"gemm_a16w16", {table_}}}, .poll_interval = std::chrono::milliseconds(0)});
+  std::vector<float> x(8 * 64, 1), w(16 * 64, 1), y(8 * 16);
+  const std::array<void*, 3> operands = {x.data(), w.data(), y.data()};
+  EXPECT_EQ(dispatcher.run(key(8, 16, 64), operands).match, Match::exact);
+  const uint64_t held = dispatcher.counts().plan_bytes;
+  EXPECT_GT(held, 0u);
+  EXPECT_GE(dispatcher.release_memory(), held);
+  EXPECT_EQ(dispatcher.counts().plan_bytes, 0u);
+  EXPECT_EQ(dispatcher.release_memory(), 0u);
+  std::ranges::fill(y, -1.0f);
+  dispatcher.run(key(8, 16, 64), operands);
+  EXPECT_THAT(y, testing::Each(64.0f));
 }
 
 }  // namespace

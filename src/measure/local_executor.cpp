@@ -252,9 +252,9 @@ std::vector<OtherRows> LocalExecutor::prepare_other_rows(OpenProblem& open_probl
 }
 
 /// Makes the resources that every candidate of a problem needs. A failure is no candidate's fault: every candidate gets
-/// the same outcome, which is made once.
+/// the same outcome, which is made once; only memory may be there the next time.
 bool LocalExecutor::make_bench(OpenProblem& open_problem, bool references) {
-  if (!open_problem.broken.ok()) return false;
+  if (!open_problem.broken.ok() && open_problem.broken.status != Status::out_of_memory) return false;
   open_problem.broken = evaluate_step(Step::memory, [&]() -> Finding {
     if (!open_problem.bench) {
       open_problem.bench = std::make_unique<Bench>(device_, op_of(open_problem.problem), open_problem.problem,

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "device/fake/described_device.h"
+#include "device/own_buffer.h"
 #include "testing/local_executor_fixture.h"
 
 namespace attune {
@@ -69,6 +70,18 @@ TEST_F(LocalExecutorTest, LeavesAProblemToAnotherRunIfTooLittleMemoryIsFree) {
   EXPECT_TRUE(answer.contenders.empty());
   executor_->set_memory_reserve(0);
   EXPECT_EQ(open(1).refused, "");
+}
+
+TEST_F(LocalExecutorTest, AProblemWhoseOperandsFoundNoMemoryIsTriedAgain) {
+  start();
+  open(1);
+  {
+    const OwnBuffer all(device_->memory(), *device_->memory().free_bytes(), 1);
+    const AdmitAnswer answer = admit(4, "fault=none;us=5");
+    EXPECT_TRUE(answer.lacks_memory);
+    EXPECT_EQ(answer.verified.status, Status::out_of_memory);
+  }
+  EXPECT_EQ(admit(5, "fault=none;us=5").verified.status, Status::ok);
 }
 
 TEST_F(LocalExecutorTest, CountsTheMemoryThatAnOpenProblemWillTake) {

@@ -31,8 +31,8 @@ CandidateSummary summarise_candidates(const Problem& problem, const DeviceInfo& 
   CandidateSummary summary;
   for (const Contender& contender : contenders) {
     if (!contender.support.yes) {
-      const char* what = is_known_on_device_only(contender) ? "not known here: " : "not for this problem: ";
-      add(summary, what + contender.solver + " " + contender.support.reason, contender.solver);
+      const std::string_view what = is_known_on_device_only(contender) ? "not known here: " : kNotForProblem;
+      add(summary, fmt::format("{}{} {}", what, contender.solver, contender.support.reason), contender.solver);
       continue;
     }
     const auto pruned = prune(contender.space, problem, device, 0);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "attune/problem.h"
 #include "core/device_info.h"
@@ -12,6 +13,9 @@
 #include "store/journal.h"
 
 namespace attune {
+
+/// Begins the reasons of solvers that do not apply.
+inline constexpr std::string_view kNotForProblem = "not for this problem: ";
 
 /// The outcomes of a problem's candidates, counted.
 struct CandidateSummary {

@@ -341,14 +341,14 @@ Entry entry_from_json(std::string_view text) {
     if (type == "ban" || type == "ban_lifted") return ban_change_from(value, type == "ban_lifted");
     fail_value("the type", type);
   } catch (const json::exception& error) {
-    fail(ErrorCode::invalid_input, "an entry of the journal cannot be read: {}", error.what());
+    fail(ErrorCode::invalid_input, "an entry cannot be read: {}", error.what());
   }
 }
 
 Outcome outcome_from_json(std::string_view text) {
-  if (!is_utf8(text)) fail(ErrorCode::invalid_input, "an entry of the journal is not UTF-8");
+  if (!is_utf8(text)) fail(ErrorCode::invalid_input, "an entry is not UTF-8");
   const auto outcome = json_member(text, "outcome");  // Of all entries, records alone have it.
-  if (!outcome) fail(ErrorCode::invalid_input, "an entry of the journal is no record, or a torn one");
+  if (!outcome) fail(ErrorCode::invalid_input, "an entry is no record, or a torn one");
   try {
     return outcome_from(json::parse(*outcome));
   } catch (const json::exception& error) {

@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/variable.h"
+#include "device/own_buffer.h"
 #include "process/temporary_folder.h"
 #include "solver/registry.h"
 #include "testing/planted_gemm.h"
@@ -31,6 +32,8 @@ class SlowLibrary final : public Solver {
   static constexpr int kNumConfigs = 20, kLaunchUs = 2000;
   /// The process dies instead of listing while this file exists beside that of the variable.
   static constexpr const char* kDeadly = ".deadly";
+  /// Names a file: while it exists, a library that is open holds all free memory of the device (`1234 full`).
+  static constexpr const char* kFullVariable = "ATTUNE_SLOW_LIBRARY_FULL";
 
   std::string_view id() const override { return "slow.gemm"; }
   std::string_view version() const override { return "1"; }
@@ -75,7 +78,10 @@ class SlowLibrary final : public Solver {
 
   class SlowBackend final : public Backend {
    public:
-    explicit SlowBackend(FakeDevice& device) : device_(device) {}
+    explicit SlowBackend(FakeDevice& device) : device_(device) {
+      if (const char* const file = variable_value(kFullVariable))
+        holder_ = std::jthread([this, file](const std::stop_token& stop) { hold_memory(stop, file); });
+    }
     Versions versions() const override { return {{"slow.gemm", "1+1"}}; }
     SearchSpace space(const Problem&) override {
       say("list");
@@ -93,7 +99,19 @@ class SlowLibrary final : public Solver {
     }
 
    private:
+    void hold_memory(const std::stop_token& stop, const std::string& file) {
+      std::optional<OwnBuffer> all;
+      for (; !stop.stop_requested(); std::this_thread::sleep_for(std::chrono::milliseconds(2))) {
+        if (!file_exists(file)) {
+          all.reset();
+        } else if (!all) {
+          all.emplace(device_.memory(), device_.memory().free_bytes().value(), 1);
+          say("full");
+        }
+      }
+    }
     FakeDevice& device_;
+    std::jthread holder_;
   };
 };
 

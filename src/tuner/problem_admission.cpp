@@ -163,6 +163,7 @@ EntrantFacts* ProblemRun::admit_built(const Candidate& candidate, Kernels::Build
   trial.prepare_s += admission_s;
   if (admitted.verified.status == Status::cancelled) return nullptr;
   if (admitted.lacks_memory) {
+    result_.lacks_memory = true;
     abandon("its operands found no memory: " + admitted.verified.detail);
     return nullptr;
   }

@@ -166,6 +166,7 @@ void ProblemRun::decide() {
   const Verdict verdict = result_.decision->verdict;
   if (2 * num_untried > num_others && (verdict == Verdict::baseline || verdict == Verdict::tie)) {
     result_.decision.reset();
+    result_.lacks_memory = has_failed_for_memory();
     append(journal);
     return finish(Ending::cut, fmt::format("{} had no memory or no worker, so none is known to be the fastest",
                                            counted_of(num_untried, result_.num_candidates, "candidate")));

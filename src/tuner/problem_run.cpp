@@ -171,6 +171,7 @@ void ProblemRun::open() {
   state_ = State::admitting;
   if (context_.interrupted()) return finish(Ending::cut, "interrupted before a decision");
   if (opened.lost) return finish(Ending::cut, "its workers died while no candidate ran in them: " + opened.refused);
+  result_.lacks_memory = opened.lacks_memory;
   if (opened.lacks_memory) return finish(Ending::cut, opened.refused);
   if (!opened.refused.empty()) return finish(Ending::refused, opened.refused);
   apply_parts(opened.contenders);
@@ -348,6 +349,7 @@ void ProblemRun::finish_without_row() {
   if (const Requirement required = how_.protocol.require; required != Requirement::none && !has_possible_winner())
     nobody += fmt::format("no candidate on this machine is {}, as --require asks; ", text(required));
   const bool may_be_decided = num_failed_by_machine() > 0;
+  result_.lacks_memory = has_failed_for_memory();
   finish(may_be_decided ? Ending::cut : Ending::unsupported, (may_be_decided ? "" : nobody) + failure_summary());
 }
 
@@ -356,6 +358,11 @@ size_t ProblemRun::num_failed_by_machine() const {
   return static_cast<size_t>(std::count_if(result_.failures.begin(), result_.failures.end(), [](const auto& one) {
     return one.second.status == Status::device_lost || one.second.status == Status::out_of_memory;
   }));
+}
+
+bool ProblemRun::has_failed_for_memory() const {
+  return std::any_of(result_.failures.begin(), result_.failures.end(),
+                     [](const auto& one) { return one.second.status == Status::out_of_memory; });
 }
 
 std::string ProblemRun::failure_summary() const {

@@ -123,6 +123,7 @@ class ProblemRun {
                             const CandidateHistory::Result* known);
   bool is_known_failure(const Candidate& candidate);
   size_t num_failed_by_machine() const;
+  bool has_failed_for_memory() const;
   std::string failure_summary() const;
   void note_failure(const Candidate& candidate, const Outcome& outcome, Trial trial = {});
   void warm_up();

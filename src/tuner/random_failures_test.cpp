@@ -232,6 +232,7 @@ TEST(OutOfMemory, ADefaultConfigThatMetNoOtherIsNotCalledTheFastest) {
   const TuneResult result = tune_without_memory("onednn.gemm", num_refused);
   EXPECT_EQ(result.ending, Ending::cut);
   EXPECT_EQ(result.reason, "4 of 5 candidates had no memory or no worker, so none is known to be the fastest");
+  EXPECT_TRUE(result.lacks_memory);
   EXPECT_FALSE(result.decision);
 }
 
@@ -240,6 +241,7 @@ TEST(OutOfMemory, AProblemWhoseOperandsFindNoneIsLeftAtOnceToTheNextRun) {
   const TuneResult result = tune_without_memory("", num_refused);
   EXPECT_EQ(result.ending, Ending::cut);
   EXPECT_EQ(result.reason, "its operands found no memory: the GPU has no 12 MiB left");
+  EXPECT_TRUE(result.lacks_memory);
   EXPECT_EQ(num_refused, 1u);
 }
 

@@ -38,6 +38,8 @@ struct TuneResult {
   Problem problem;
   Ending ending = Ending::unsupported;
   std::string reason;  ///< One sentence; empty if decided, reused or shortlisted.
+  /// If cut: the device had too little free memory, so a run at another time may decide the problem.
+  bool lacks_memory = false;
   std::optional<Decision> decision;
   std::vector<ShortListEntry> short_list;  ///< For Goal::short_list.
   size_t num_candidates = 0;

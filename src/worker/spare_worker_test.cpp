@@ -135,6 +135,22 @@ TEST_F(SpareWorkerTest, ItsDeathCostsNothingAndAfterTwoNobodyStandsBy) {
   EXPECT_EQ(sample({1, 2, 3}).samples.size(), 9u);
 }
 
+TEST_F(SpareWorkerTest, GivesItsMemoryUpIfOperandsFindNone) {
+  const std::string full = log_ + ".full";
+  options_.environment[SlowLibrary::kFullVariable] = full;
+  ASSERT_EQ(open(1, problem_).refused, "");
+  std::ofstream(full) << "1";
+  ASSERT_TRUE(becomes_done(worker(), "full"));
+  tell(4);
+  EXPECT_TRUE(admit(1, 1, 3).lacks_memory) << "also the second time, without the spare worker";
+  EXPECT_EQ(spare(), 0);
+  std::filesystem::remove(full);
+  Slot slot = 2;
+  EXPECT_TRUE(becomes_true([&] { return admit(1, slot++, 3).verified.ok(); })) << "the problem is not broken";
+  EXPECT_EQ(spare(), 0) << "none stands by any more";
+  EXPECT_EQ(executor().num_deaths(), 0u);
+}
+
 TEST_F(SpareWorkerTest, AListThatDoesNotAgreeWithItsWorkerIsNotTaken) {
   OpenAnswer limited, whole;
   Contender contender;

@@ -335,7 +335,14 @@ WorkerProcess::Event WorkerExecutor::reopen(const OpenProblems::OpenProblem& one
   auto opened = exchange(one.reopening());
   const auto* reply = std::get_if<Reply>(&opened);
   const auto* answer = reply != nullptr ? std::get_if<OpenAnswer>(reply) : nullptr;
-  return answer != nullptr && makes_room(*answer) ? exchange(one.reopening()) : std::move(opened);
+  return answer != nullptr && makes_room(answer->lacks_memory) ? exchange(one.reopening()) : std::move(opened);
+}
+
+WorkerProcess::Event WorkerExecutor::readmit(const request::Admit& one) {
+  auto admitted = exchange(one);
+  const auto* reply = std::get_if<Reply>(&admitted);
+  const auto* answer = reply != nullptr ? std::get_if<AdmitAnswer>(reply) : nullptr;
+  return answer != nullptr && makes_room(answer->lacks_memory) ? exchange(one) : std::move(admitted);
 }
 
 std::optional<Death> WorkerExecutor::bring_back() {
@@ -353,7 +360,7 @@ std::optional<Death> WorkerExecutor::bring_back() {
     }
     for (const auto& [slot, admission] : one.slots) {
       if (id == isolated && slot == isolated_slot_) continue;
-      auto admitted = exchange(request::Admit{id, slot, admission});
+      auto admitted = readmit({id, slot, admission});
       if (const auto* death = std::get_if<Death>(&admitted)) return *death;
       const auto& again = std::get<AdmitAnswer>(std::get<Reply>(admitted));
       if (!again.verified.ok()) problems_.lose(slot, again.verified);
@@ -423,6 +430,7 @@ bool WorkerExecutor::settle(const WorkerRequest& request, Reply& reply) {
   if (auto* opened = std::get_if<OpenAnswer>(&reply)) {
     if (!settle_opened(std::get<request::Open>(request), *opened)) return false;
   } else if (auto* admitted = std::get_if<AdmitAnswer>(&reply)) {
+    if (makes_room(admitted->lacks_memory)) return false;
     ++num_admissions_;
     const auto& admit = std::get<request::Admit>(request);
     isolated_slot_ = admitted->verified.ok() ? admit.slot : 0;
@@ -445,7 +453,7 @@ bool WorkerExecutor::settle(const WorkerRequest& request, Reply& reply) {
 }
 
 bool WorkerExecutor::settle_opened(const request::Open& open, OpenAnswer& opened) {
-  if (makes_room(opened)) return false;
+  if (makes_room(opened.lacks_memory)) return false;
   if (opened.lacks_memory) opened.refused = in_users_words(std::move(opened.refused), options_);
   const bool is_open = opened.refused.empty() && !opened.busy;
   if (is_open && is_limited_) {

@@ -109,7 +109,7 @@ class WorkerExecutor final : public Executor {
   void wait_for_end();
   void look_at_end();
   bool has_room_for_two() const;
-  bool makes_room(const OpenAnswer& opened);
+  bool makes_room(bool lacks_memory);
   bool needs_memory_of_ending(const request::Open* next = nullptr) const;
   bool waits_for_end(const WorkerRequest& request) const;
   void await_end(const WorkerRequest& request);
@@ -117,6 +117,7 @@ class WorkerExecutor final : public Executor {
   void restore();
   void restore_for(ProblemId id);
   WorkerProcess::Event reopen(const OpenProblems::OpenProblem& one);
+  WorkerProcess::Event readmit(const request::Admit& one);
   std::optional<Death> bring_back();
   void start_spare();
   void look_at_others();

@@ -76,10 +76,10 @@ bool WorkerExecutor::has_room_for_two() const {
   return static_cast<double>(free_bytes_) - taken >= kWorkersOfMemory * static_cast<double>(kind->idle_worker_bytes);
 }
 
-/// Whether another worker of this executor had memory that a problem needs. It is gone then, and none stands by any
-/// more.
-bool WorkerExecutor::makes_room(const OpenAnswer& opened) {
-  if (!opened.lacks_memory || (!spare_ && !ending_)) return false;
+/// Ends the spare and the ending worker if a request lacks memory; no spare worker starts again. True if there was
+/// one: retry the request.
+bool WorkerExecutor::makes_room(bool lacks_memory) {
+  if (!lacks_memory || (!spare_ && !ending_)) return false;
   options_.spare = false;
   end_spare();
   wait_for_end();

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """The commands beside tune: bench, list, explain, diff, check, journal."""
+import contextlib
 import csv
 import io
 import json
+import sqlite3
 
 import story
 from story import FAKE, SHAPES
@@ -208,6 +210,27 @@ class Explain(Tables):
         self.assertIn(f"  served by a default config: {answer['untuned']}\n", text)
         self.assertNotIn("\\n", text, "line ends are written, not named")
         self.assertIn("repeat: attune bench", text)
+        self.assertTrue(answer["decision"]["decided"])
+
+    def test_the_answer_comes_first_and_solvers_that_do_not_apply_are_one_line(self):
+        served = self.attune("explain", PROBLEM, "-t", "t.csv", *DEVICE).stdout.splitlines()
+        self.assertRegex(served[1], r"^  served by t\.csv:2 fake\.gemm@1:.*, exact match$")
+        lines = self.attune("explain", PROBLEM, *DEVICE, env={"ATTUNE_CONFIG_DIR": str(self.work / "none")}).stdout.splitlines()
+        self.assertRegex(lines[1], r"^  served by a default config: fake\.gemm@1:")
+        self.assertEqual(len([line for line in lines if "not for this problem" in line]), 1, lines)
+        self.assertRegex(lines[-1], r"^ +[0-9]+  not for this problem \(--json lists them\), e\.g\. ")
+
+    def test_an_unfinished_contest_is_no_decision(self):
+        with contextlib.closing(sqlite3.connect(self.home / "journal.db")) as journal:
+            for number, kind, payload in journal.execute("SELECT id, kind, payload FROM entries").fetchall():
+                if story.KINDS[kind] == "decision":
+                    cut = json.dumps({**json.loads(payload), "incomplete": True, "verdict": "tie"})
+                    journal.execute("UPDATE entries SET payload = ? WHERE id = ?", (cut, number))
+            journal.commit()
+        text = self.attune("explain", PROBLEM, *DEVICE).stdout
+        self.assertIn("not decided: the contest in the journal is unfinished", text)
+        self.assertNotIn("decision in the journal:", text)
+        self.assertFalse(self.explain(PROBLEM)["decision"]["decided"])
 
     def test_near_rows_are_listed_when_none_serves(self):
         answer = self.explain("gemm_a16w16 m=99 n=32 k=48 dtype=fp32")

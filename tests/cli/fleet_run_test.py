@@ -219,8 +219,10 @@ class FakeSession(Session):
 
     def test_an_export_lists_what_it_lacks_and_writes_the_rest(self):
         self.begin("find_compile,find_eval")
-        made = self.export("-f", "-t", "few", status=1)
+        made = self.export("-f", "-c", "-t", "few", status=1)
         self.assertEqual(len(made["lacking"]), 3)
+        self.assertEqual((made["files"], list(self.work.glob("*fdb*")), list(self.work.glob("conv_tuned*"))), ([], [], []))
+        self.assertIn("no configuration is decided, so no file is written", made["notices"][0])
         self.assertTrue(all(one["reason"] for one in made["lacking"]))
         self.run_steps("find_compile,find_eval")
         self.put("more.txt", LINES.replace("-n 1 -c 4 -H 6", "-n 3 -c 4 -H 6"))

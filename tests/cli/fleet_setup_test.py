@@ -51,6 +51,8 @@ class Sequence(FleetStory):
         solvers = self.attune("solvers", "list", "--json").json
         self.assertIn(("onednn.conv", "conv"), [(one["id"], one["op"]) for one in solvers])
 
+        self.refused("session", "init", "-l", "why", "--devices", "fake:0",
+                     says="the store's solvers are not those of fake:0 (")
         self.refused("applicability", "update", "--session", "1", says="attune session init -l REASON")
         for _ in range(2):
             self.assertEqual(self.attune("session", "init", "-l", "why", "--devices", "cpu:0").stdout, "session 1\n")

@@ -3,8 +3,12 @@
 
 ATTUNE_LAB_OUTAGE_S: for how long it is away (2).
 """
+import contextlib
 import os
+import re
+import signal
 import time
+from pathlib import Path
 
 import lab_case
 import story
@@ -25,6 +29,18 @@ class Agent:
 
     def start_agent(self, *more, **how):
         return self.start("fleet", "run", "--session", "1", "--steps", "perf_compile,perf_eval", *FAKE, "--json", *more, **how)
+
+    def server_processes(self):
+        """The server's process and those that serve connections."""
+        first = int(re.search(r"runs as process (\d+)", self.lab("status")).group(1))
+        return [first, *map(int, Path(f"/proc/{first}/task/{first}/children").read_text().split())]
+
+    def wait_for_line(self, agent, words):
+        for _ in range(600):
+            if words in agent.errors():
+                return
+            time.sleep(0.05)
+        self.fail(f"not said: {words}; said: {agent.errors()}")
 
     def wait_for_results(self, count):
         for _ in range(600):
@@ -51,6 +67,25 @@ class Agent:
         for result in results:
             self.assertEqual(result.status, 0, str(result))
         self.assertTrue(any("answers again" in result.stderr for result in results), str(results[0]))
+        self.check_each_job_ended_once()
+
+    def test_a_server_that_is_frozen_is_away(self):
+        self.begin(12)
+        agent = self.start_agent("--patience", "60s", env={"ATTUNE_STORE_TIMEOUT_S": "2"})
+        self.wait_for_results(1)
+        processes = self.server_processes()
+        self.assertTrue(processes)
+        for one in processes:
+            os.kill(one, signal.SIGSTOP)
+        try:
+            self.wait_for_line(agent, "results wait in the journal")
+        finally:
+            for one in processes:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(one, signal.SIGCONT)
+        result = agent.wait(timeout=120)
+        self.assertEqual(result.status, 0, str(result))
+        self.assertIn("answers again", result.stderr)
         self.check_each_job_ended_once()
 
     def test_gives_up_after_its_patience_and_a_later_run_sends_what_it_had(self):

@@ -2,6 +2,7 @@
 """The fleet's store on MariaDB and PostgreSQL: its unit tests, the steps of a session, and servers that refuse."""
 import os
 import subprocess
+import time
 
 import lab_case
 import story
@@ -63,6 +64,26 @@ class Store:
         said = self.attune("configs", "list", status=3, env={"ATTUNE_STORE": away})
         self.assertIn("does not answer", said.stderr)
         self.assertEqual(len(said.stderr.splitlines()), 1, said.stderr)
+
+    def test_an_unknown_host_is_a_server_that_is_away(self):
+        env = {"ATTUNE_STORE": f"{self.server}://attune@no-such-host.invalid/x"}
+        said = self.attune("configs", "list", status=3, env=env)
+        self.assertIn("does not answer", said.stderr)
+        self.assertEqual(len(said.stderr.splitlines()), 1, said.stderr)
+        agent = self.attune("fleet", "run", "--session", "1", *FAKE, "--patience", "2s", status=3, env=env)
+        self.assertIn("waiting for at most 2", agent.stderr)
+
+    def test_a_key_that_is_there_twice_is_one_error(self):
+        self.put("lines.txt", LINES)
+        self.attune("configs", "import", "-t", "few", "-f", "lines.txt")
+        self.put("a.fdb.txt", "8-9-8-3x3-8-9-8-2-1x1-1x1-1x1-0-NCHW-FP32-F=S:0.5,72,A\n")
+        self.sql("CREATE UNIQUE INDEX mine ON foreign_result (algorithm)")
+        self.put("b.fdb.txt", "8-9-8-3x3-8-9-8-2-1x1-1x1-1x1-0-NCHW-FP32-F=S:0.5,72,A;T:0.6,0,A\n")
+        self.attune("configs", "import", "-t", "few", "-f", "a.fdb.txt", "--results")
+        began = time.monotonic()
+        said = self.attune("configs", "import", "-t", "few", "-f", "b.fdb.txt", "--results", status=3)
+        self.assertRegex(said.stderr, "(?i)duplicate")
+        self.assertLess(time.monotonic() - began, 15)
 
     def test_a_missing_library_names_its_package(self):
         package = {"mariadb": "libsoci-mysql4.0", "postgresql": "libsoci-postgresql4.0"}[self.server]

@@ -59,6 +59,34 @@ TEST_F(Attempts, AShapeIsGivenUpAfterItsLastAttempt) {
   EXPECT_EQ(read().given_up(one_), "its tuning was started 5 times, and the program was ended each time");
 }
 
+TEST_F(Attempts, AShapeThatLacksMemoryWaitsTwiceAsLongEachTimeUpToALimit) {
+  int64_t now = 1'000'000, longest = 0;
+  EXPECT_FALSE(read().is_waiting(one_, now));
+  for (int64_t i = 0; i < 12; ++i) {
+    int64_t wait = 0;
+    change([&](OnlineAttempts& attempts) { attempts.begin(one_), wait = attempts.postpone(one_, now); });
+    EXPECT_EQ(wait, std::min(OnlineAttempts::kFirstWaitS << i, OnlineAttempts::kMaxWaitS));
+    EXPECT_TRUE(read().is_waiting(one_, now + wait - 1));
+    EXPECT_FALSE(read().is_waiting(one_, now + wait));
+    EXPECT_FALSE(read().is_waiting(two_, now));
+    longest = wait;
+    now += wait;
+  }
+  EXPECT_FALSE(read().is_waiting(one_, now - 2 * longest)) << "the clock was set back";
+  EXPECT_FALSE(read().is_suspect(one_));
+  EXPECT_EQ(read().given_up(one_), "") << "it is never given up for that";
+  change([&](OnlineAttempts& attempts) { attempts.begin(one_), attempts.undone(one_), attempts.postpone(one_, now); });
+  EXPECT_TRUE(read().is_waiting(one_, now + OnlineAttempts::kMaxWaitS - 1)) << "an interrupted try changes nothing";
+  change([&](OnlineAttempts& attempts) { attempts.done(one_); });
+  EXPECT_FALSE(read().is_waiting(one_, now));
+}
+
+TEST_F(Attempts, AFileWithoutWaitsIsRead) {
+  write_file_atomically(file_, fmt::format("problem,attune,begun,given_up\n{},{},0,because\n", one_.key(), kVersion));
+  EXPECT_EQ(read().given_up(one_), "because");
+  EXPECT_FALSE(read().is_waiting(one_, 0));
+}
+
 TEST_F(Attempts, AReasonIsKeptOnOneShortLine) {
   change([&](OnlineAttempts& attempts) { attempts.give_up(one_, "a, \"b\"\nc" + std::string(1000, 'x')); });
   const std::string reason = read().given_up(one_);

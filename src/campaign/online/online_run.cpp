@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -19,6 +20,17 @@ namespace attune {
 /// How a tuning ended. `stopped`: by a signal, a file or a journal, which no shape causes; `failed`: a shape may be the
 /// cause.
 enum class OnlineRun::End : uint8_t { good, stopped, failed };
+
+namespace {
+
+int64_t now_s(const OnlineCalls& calls) {
+  constexpr int64_t kMsPerS = 1000;
+  return calls.now_s ? calls.now_s() : unix_ms() / kMsPerS;
+}
+
+std::filesystem::path attempts_file(const OnlineQueue& queue) { return queue.folder() / "attempts.csv"; }
+
+}  // namespace
 
 void OnlineRun::retry() {
   const auto problems = attempts_.forget_all();
@@ -41,8 +53,9 @@ int OnlineRun::work() {
 }
 
 std::string OnlineRun::summary() const {
-  return fmt::format("online tuning on {}: {} tuned, {} given up; queue: '{}'", device_.id,
-                     counted(num_tuned_, "shape"), num_given_up_, queue_.folder().string());
+  const std::string waiting = num_waiting_ > 0 ? fmt::format(", {} waiting for memory", num_waiting_) : "";
+  return fmt::format("online tuning on {}: {} tuned, {} given up{}; queue: '{}'", device_.id,
+                     counted(num_tuned_, "shape"), num_given_up_, waiting, queue_.folder().string());
 }
 
 /// Returns why a shape cannot be tuned on this device; empty: it can.
@@ -62,8 +75,16 @@ void OnlineRun::give_up(const Problem& problem, const std::string& reason) {
   calls_.report(fmt::format("given up: {}: {}", problem.key(), reason));
 }
 
+void OnlineRun::postpone(const Problem& problem, const std::string& reason) {
+  const int64_t wait_s = attempts_.postpone(problem, now_s(calls_));
+  calls_.report(
+      fmt::format("waits for memory: {}: {}; tried again after {} minutes", problem.key(), reason, wait_s / 60));
+}
+
 /// Returns the next shapes to tune, and removes untunable shapes and invalid lines from the queue.
 OnlineRun::Batch OnlineRun::next() {
+  const int64_t now = now_s(calls_);
+  num_waiting_ = 0;
   for (const WaitingShapes& waiting : queue_.read()) {
     for (const std::string& notice : waiting.notices) calls_.report("note: " + notice);
     const FamilySpec& family = *waiting.family;
@@ -71,17 +92,19 @@ OnlineRun::Batch OnlineRun::next() {
     for (const Problem& problem : waiting.problems) {
       std::string reason = attempts_.given_up(problem);
       if (reason.empty()) reason = why_not(family, problem);
-      if (reason.empty()) {
+      if (!reason.empty()) {
+        give_up(problem, reason);
+        out.push_back(problem);
+      } else if (attempts_.is_waiting(problem, now)) {
+        ++num_waiting_;
+      } else {
         left.push_back(problem);
-        continue;
       }
-      give_up(problem, reason);
-      out.push_back(problem);
     }
     // Save the attempts first: a shape removed from the queue must not be tried forever because it is requested
     // again.
     if (!out.empty()) attempts_.save();
-    if (!out.empty() || !waiting.notices.empty() || left.empty()) queue_.remove(family, out);
+    if (!out.empty() || !waiting.notices.empty() || waiting.problems.empty()) queue_.remove(family, out);
     if (!left.empty()) return {&family, chosen_of(left)};
   }
   return {};
@@ -133,6 +156,9 @@ void OnlineRun::settle(const Batch& batch, const std::vector<TuneResult>& result
     } else if (may_go_on) {
       if (end == End::stopped) attempts_.undone(problem);
       continue;
+    } else if (found != results.end() && found->lacks_memory) {
+      postpone(problem, found->reason);
+      continue;
     } else {
       give_up(problem, found == results.end() ? "the run skipped it"
                                               : fmt::format("{}: {}", name(found->ending), found->reason));
@@ -144,6 +170,17 @@ void OnlineRun::settle(const Batch& batch, const std::vector<TuneResult>& result
 }
 
 namespace {
+
+/// Whether a shape is queued that does not wait for memory.
+bool is_any_due(const OnlineQueue& queue, const OnlineCalls& calls) {
+  if (!queue.is_waiting()) return false;
+  const OnlineAttempts attempts(attempts_file(queue));
+  const std::vector<WaitingShapes> all = queue.read();
+  return std::any_of(all.begin(), all.end(), [&](const WaitingShapes& one) {
+    const auto is_due = [&](const Problem& problem) { return !attempts.is_waiting(problem, now_s(calls)); };
+    return one.problems.empty() || std::any_of(one.problems.begin(), one.problems.end(), is_due);
+  });
+}
 
 /// Takes the turn; returns nothing if another process has it.
 std::optional<FileLock> take_turn(const OnlineQueue& queue) {
@@ -160,15 +197,16 @@ std::optional<FileLock> take_turn(const OnlineQueue& queue) {
 OnlineEnd empty_queue(const OnlineQueue& queue, const DeviceInfo& device, const OnlineCalls& calls, bool retry) {
   make_private_folder(queue.folder());
   OnlineEnd end;
-  while (!end.had_turn || queue.is_waiting()) {
+  while (!end.had_turn || is_any_due(queue, calls)) {
     const auto turn = take_turn(queue);
     if (!turn) return end;
     const bool is_first = !std::exchange(end.had_turn, true);
     if (is_first && calls.begin) calls.begin();
-    OnlineAttempts attempts(queue.folder() / "attempts.csv");
+    OnlineAttempts attempts(attempts_file(queue));
     OnlineRun run(queue, attempts, device, calls);
     if (is_first && retry) run.retry();
     end.status = run.work();
+    end.is_waiting = run.is_waiting();
     calls.report(run.summary());
     if (end.status != 0 || (calls.is_over && calls.is_over())) return end;
   }

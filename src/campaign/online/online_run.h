@@ -27,6 +27,8 @@ struct OnlineCalls {
   std::function<bool()> is_over;
   /// Called once, when the run first has the turn, before the first report. Empty: not called.
   std::function<void()> begin;
+  /// Present time in seconds since 1970. Empty: the system's.
+  std::function<int64_t()> now_s;
 };
 
 /// Tunes the queue's shapes, a few at a time. Only the process that has the turn may use this.
@@ -42,11 +44,14 @@ class OnlineRun {
 
   /// Returns the given-up shapes to the queue. Throws io.
   void retry();
-  /// Runs until the queue is empty or `is_over`. Returns 0, or the exit status of a tuning that a signal ended. Throws
-  /// io and the exceptions of `tune`; unfinished shapes stay in the queue.
+  /// Runs until each shape of the queue is tuned, given up or waits for memory, or until `is_over`. Returns 0, or the
+  /// exit status of a tuning that a signal ended. Throws io and the exceptions of `tune`; unfinished shapes stay in the
+  /// queue.
   int work();
-  /// Returns a sentence with the numbers of tuned and given-up shapes.
+  /// Returns a sentence with the numbers of tuned, given-up and waiting shapes.
   std::string summary() const;
+  /// Whether the queue has a shape that waits for memory, and no other.
+  bool is_waiting() const noexcept { return num_waiting_ > 0; }
 
  private:
   struct Batch {
@@ -57,6 +62,7 @@ class OnlineRun {
 
   std::string why_not(const FamilySpec& family, const Problem& problem) const;
   void give_up(const Problem& problem, const std::string& reason);
+  void postpone(const Problem& problem, const std::string& reason);
   Batch next();
   std::vector<Problem> chosen_of(const std::vector<Problem>& left) const;
   int tune(const Batch& batch);
@@ -67,19 +73,21 @@ class OnlineRun {
   const DeviceInfo& device_;
   const OnlineCalls& calls_;
   size_t num_tuned_ = 0, num_given_up_ = 0;
+  size_t num_waiting_ = 0;  ///< As of the last next().
 };
 
 struct OnlineEnd {
   int status = 0;  ///< As of OnlineRun::work().
   bool had_turn = false;
+  bool is_waiting = false;  ///< Shapes wait for memory; call this again in some minutes.
 };
-/// Ensures that no shape is left in the queue. An application writes a shape first and then starts this program. If the
-/// turn is taken, the program ends and relies on the holder, which looks at the queue again *after* releasing the turn.
-/// If the shape was written before that look, the holder sees it. If it was written later, the turn was free and the
-/// program started for it gets the turn. If two programs find the turn free, one gets it and the other ends; the same
-/// holds for the one that got it. A killed process releases the turn without a look: the applications start another,
-/// though not at once (OnlineOptions::pause). Creates the queue's folder. `retry`: as OnlineRun::retry(), at the start.
-/// Throws like OnlineRun.
+/// Ensures that each shape of the queue is tuned, given up or waits for memory. An application writes a shape first and
+/// then starts this program. If the turn is taken, the program ends and relies on the holder, which looks at the queue
+/// again *after* releasing the turn. If the shape was written before that look, the holder sees it. If it was written
+/// later, the turn was free and the program started for it gets the turn. If two programs find the turn free, one gets
+/// it and the other ends; the same holds for the one that got it. A killed process releases the turn without a look:
+/// the applications start another, though not at once (OnlineOptions::pause). Creates the queue's folder. `retry`: as
+/// OnlineRun::retry(), at the start. Throws like OnlineRun.
 OnlineEnd empty_queue(const OnlineQueue& queue, const DeviceInfo& device, const OnlineCalls& calls, bool retry = false);
 
 /// How `attune online` tunes. Plain data.

@@ -134,6 +134,54 @@ TEST_F(OnlineQueueRun, AShapeThatComesToNothingIsGivenUp) {
   EXPECT_EQ(attempts().given_up(queue_problem()), "cut: because");
 }
 
+TEST_F(OnlineQueueRun, AShapeThatLacksMemoryIsTriedAgainLaterByItself) {
+  int64_t now = 1'000'000;
+  calls_.now_s = [&] { return now; };
+  answer_ = [](std::span<const Problem> problems) {
+    CampaignResult result = tuned(problems.subspan(1));
+    result.status = 1;
+    result.shapes.push_back(undecided(problems[0], Ending::cut, "it needs 141 MiB"));
+    result.shapes.back().lacks_memory = true;
+    return result;
+  };
+  add({1, 2});
+  OnlineEnd end = run();
+  EXPECT_EQ(end.status, 0);
+  EXPECT_TRUE(end.is_waiting);
+  EXPECT_THAT(said_, ElementsAre("waits for memory: " + queue_problem().key() +
+                                     ": it needs 141 MiB; tried again after 4 minutes",
+                                 HasSubstr("1 shape tuned, 0 given up, 1 waiting for memory")));
+  EXPECT_THAT(waiting(), ElementsAre(1));
+  run();
+  EXPECT_THAT(asked_, IsEmpty()) << "it is too early";
+  now += OnlineAttempts::kFirstWaitS;
+  add({3});
+  EXPECT_TRUE(run().is_waiting);
+  EXPECT_THAT(asked_, ElementsAre(ElementsAre(1, 3)));
+  EXPECT_THAT(said_, Contains(HasSubstr("after 8 minutes")));
+  answer_ = tuned;
+  EXPECT_TRUE(run().is_waiting);
+  EXPECT_THAT(asked_, IsEmpty());
+  now += 2 * OnlineAttempts::kFirstWaitS;
+  end = run();
+  EXPECT_THAT(asked_, ElementsAre(ElementsAre(1)));
+  EXPECT_FALSE(end.is_waiting);
+  EXPECT_FALSE(queue_.is_waiting());
+}
+
+TEST_F(OnlineQueueRun, RetryTriesWhatWaitsForMemoryAtOnce) {
+  make_private_folder(queue_.folder());
+  OnlineAttempts before = attempts();
+  before.postpone(queue_problem(), 1'000'000);
+  before.save();
+  calls_.now_s = [] { return 1'000'001; };
+  add({1});
+  run();
+  EXPECT_THAT(asked_, IsEmpty());
+  run(true);
+  EXPECT_THAT(asked_, ElementsAre(ElementsAre(1)));
+}
+
 TEST_F(OnlineQueueRun, AGivenUpShapeIsNotTriedAgain) {
   give_up(1, "because");
   add({1});  // An application asks for it again.

@@ -17,6 +17,7 @@
 #include "cli/flags/value_checks.h"
 #include "cli/fleet/store_commands.h"
 #include "fleet/agent/fleet_environment.h"
+#include "fleet/agent/session_match.h"
 #include "fleet/setup/list_solvers.h"
 #include "fleet/setup/retune.h"
 #include "fleet/setup/session_device.h"
@@ -83,7 +84,14 @@ int begin_session(const SessionOptions& options) {
   if (solvers.empty())
     fail(ErrorCode::invalid_input, "the store knows no solvers yet, run first: attune solvers update");
   const auto environment = open_environment(options.devices, Isolation::none);
-  const auto versions = versions_of(list_solvers(*environment.executor), solvers);
+  const auto here = list_solvers(*environment.executor);
+  // An agent would refuse the session.
+  if (const auto differing = solver_differences(solvers, solvers_of(here)); !differing.empty())
+    fail(ErrorCode::invalid_input,
+         "the store's solvers are not those of {0} ({1}), list them again first: attune "
+         "solvers update --devices {0}",
+         environment.device().id, join(differing, "; "));
+  const auto versions = versions_of(here, solvers);
   const int64_t id =
       store->begin_session(fleet_environment(environment.device(), options.variables, versions), options.reason);
   std::optional<Retune> retune;

@@ -151,11 +151,14 @@ void OnlineTuning::reap(std::vector<std::string>& messages) {
   OwnedChildren::instance().remove(running_.pid);
   forget_running();
   has_no_device_ = status->end == WaitStatus::End::exited && status->code == kNoDevice;
+  constexpr int kLonger = 8;
   if (status->ok()) {
     num_failures_ = 0;
+  } else if (status->end == WaitStatus::End::exited && status->code == kWaits) {
+    num_failures_ = 0;
+    next_start_ = Clock::now() + kLonger * options_.pause;
   } else if (has_no_device_) {
     // One may become free, so the program looks again, more seldom than it is started for shapes.
-    constexpr int kLonger = 8;
     next_start_ = Clock::now() + kLonger * options_.pause;
     if (!std::exchange(said_no_device_, true)) messages.push_back("online tuning waits: " + told);
   } else if (is_known || !told.empty()) {

@@ -42,6 +42,7 @@ class OnlineTuning {
   static constexpr size_t kMaxShapes = 1024;  ///< Per process; more are ignored, which is reported once.
   static constexpr int kMaxFailures = 3;  ///< Consecutive failures after which online tuning stops, which is reported.
   static constexpr int kNoDevice = 75;    ///< Exit status of the program without a device to work on: EX_TEMPFAIL.
+  static constexpr int kWaits = 76;       ///< Exit status of the program if all queued shapes wait for memory.
 
   /// Copies the environment; no thread may change it meanwhile. Touches no file.
   explicit OnlineTuning(OnlineOptions options);

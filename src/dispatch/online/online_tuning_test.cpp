@@ -108,6 +108,16 @@ TEST_F(OnlineTuningTest, ThatThereIsNoDeviceIsSaidOnceAndIsNoFailure) {
             std::vector<std::string>{"online tuning waits: no device is free"});
 }
 
+TEST_F(OnlineTuningTest, ShapesThatWaitForMemoryAreNoFailure) {
+  auto online = tuning(
+      "echo x >>$Q/starts; if [ $(wc -l <$Q/starts) -lt 6 ]; then exit 76; fi\n"
+      "rm $Q/*.csv\n",
+      milliseconds(1));
+  online.want(shape(3));
+  EXPECT_EQ(poll_until(online, [&] { return !queue().is_waiting() && !online.is_running(); }),
+            std::vector<std::string>());
+}
+
 TEST_F(OnlineTuningTest, TheDeviceIsThatOfTheFirstShape) {
   auto online =
       tuning("mkdir -p $Q; echo \"$@\" >$Q/../../words.new; mv $Q/../../words.new $Q/../../words; rm $Q/../*/*.csv\n");

@@ -44,7 +44,24 @@ void PlanCache::note_too_large(const CachedPlan& plan) noexcept {
   if (plan.device_bytes > max_device_bytes_ && counts_.device_limit_reached == 0) ++counts_.device_limit_reached;
 }
 
-void PlanCache::shrink(const std::function<void(const CachedPlan&)>& withdraw) {
+void PlanCache::evict(PlanMap::iterator one, const Withdraw& withdraw) {
+  CachedPlan& gone = *one->second;
+  gone.is_kept = false;
+  withdraw(gone);
+  bytes_ -= gone.bytes;
+  bytes_left_ += gone.bytes;
+  device_bytes_ -= gone.device_bytes;
+  ++counts_.evicted;
+  leaving_.push_back(std::move(one->second));
+  kept_.erase(one);
+}
+
+void PlanCache::evict_all(const Withdraw& withdraw) {
+  while (!kept_.empty()) evict(kept_.begin(), withdraw);
+  count();
+}
+
+void PlanCache::shrink(const Withdraw& withdraw) {
   if (!is_over()) return;
   if (bytes_ > max_bytes_) ++counts_.limit_reached;
   if (device_bytes_ > max_device_bytes_) ++counts_.device_limit_reached;
@@ -60,16 +77,8 @@ void PlanCache::shrink(const std::function<void(const CachedPlan&)>& withdraw) {
     by_use.emplace_back(one->second->last_use.load(std::memory_order_relaxed), one);
   std::sort(by_use.begin(), by_use.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   for (const auto& [last_use, one] : by_use) {
-    CachedPlan& gone = *one->second;
-    if (is_host_done() && (is_device_done() || gone.device_bytes == 0)) continue;
-    gone.is_kept = false;
-    withdraw(gone);
-    bytes_ -= gone.bytes;
-    bytes_left_ += gone.bytes;
-    device_bytes_ -= gone.device_bytes;
-    ++counts_.evicted;
-    leaving_.push_back(std::move(one->second));
-    kept_.erase(one);
+    if (is_host_done() && (is_device_done() || one->second->device_bytes == 0)) continue;
+    evict(one, withdraw);
   }
   count();
 }

@@ -58,9 +58,12 @@ class PlanCache {
   /// Sets the bound of their memory on the device; none until then. Call it before the first insert().
   void bound_device_bytes(uint64_t max_bytes) noexcept { max_device_bytes_ = max_bytes; }
   bool is_over() const noexcept { return bytes_ > max_bytes_ || device_bytes_ > max_device_bytes_; }
-  /// If a bound is exceeded, evicts plans until an eighth of it is free. Calls `withdraw` for each, which removes it
-  /// from the answers.
-  void shrink(const std::function<void(const CachedPlan&)>& withdraw);
+  /// Removes a plan that leaves from the answers.
+  using Withdraw = std::function<void(const CachedPlan&)>;
+  /// If a bound is exceeded, evicts plans until an eighth of it is free. Calls `withdraw` for each.
+  void shrink(const Withdraw& withdraw);
+  /// Evicts all plans, like shrink(), at the application's request: no bound counts as reached.
+  void evict_all(const Withdraw& withdraw);
   /// Whether plans of this size fill three quarters of a bound.
   bool is_mostly_full(uint64_t bytes, uint64_t device_bytes) const noexcept {
     return bytes > max_bytes_ / 4 * 3 || device_bytes > max_device_bytes_ / 4 * 3;
@@ -88,6 +91,7 @@ class PlanCache {
  private:
   using PlanMap = std::map<Name, std::unique_ptr<CachedPlan>>;
   void count() noexcept;
+  void evict(PlanMap::iterator one, const Withdraw& withdraw);
   void note_too_large(const CachedPlan& plan) noexcept;
 
   const uint64_t max_bytes_, holder_;

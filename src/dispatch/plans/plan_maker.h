@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -22,6 +23,7 @@
 #include "device/device.h"
 #include "dispatch/agreement/agreed_kernels.h"
 #include "dispatch/plans/graph_holds.h"
+#include "dispatch/plans/workspace.h"
 #include "solver/contender.h"
 #include "solver/registry.h"
 #include "solver/weight_packing.h"
@@ -37,7 +39,10 @@ class PlanMaker {
 
   const DeviceInfo& device() const noexcept { return device_->info(); }
   /// Has the workspaces of plans on a device with streams come from an application's allocator, which outlives this.
-  void set_workspaces(const WorkspaceAllocator& allocator) noexcept { workspaces_ = &allocator; }
+  void set_workspaces(const WorkspaceAllocator& allocator) noexcept { workspaces_.allocator = &allocator; }
+  /// Memory that the workspaces of plans and of captured graphs hold, the allocator's included; 0 on a host. Any thread
+  /// may ask.
+  uint64_t workspace_bytes() const noexcept { return workspace_bytes_.load(std::memory_order_relaxed); }
   /// Limits the threads on which libraries list their candidates, for a device whose units are no threads: the least of
   /// this number and the process's own limit, which holds without it.
   void limit_threads(int64_t max);
@@ -137,8 +142,9 @@ class PlanMaker {
   const bool asks_compilers_;
   std::shared_ptr<const BanList> bans_ = std::make_shared<const BanList>();
   const AgreedKernels* agreed_ = nullptr;
-  const WorkspaceAllocator* workspaces_ = nullptr;  ///< Null: each plan has its own in the device's memory.
-  std::optional<KernelCache> cache_;                ///< Empty if there is no cache folder.
+  std::atomic<uint64_t> workspace_bytes_{0};
+  WorkspaceSource workspaces_{.allocator = nullptr, .held_bytes = &workspace_bytes_};
+  std::optional<KernelCache> cache_;  ///< Empty if there is no cache folder.
   std::map<std::string, OpenBackend, std::less<>> opened_;
   std::map<std::string, std::string> failures_;
   int64_t max_threads_ = 0;  ///< Of the process; 0: not asked yet.

@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/mutex.h"
-#include "dispatch/plans/workspace.h"
 #include "dispatch/threads/library_use.h"
 
 namespace attune {
@@ -20,14 +19,13 @@ using CapturedStream = std::pair<uint64_t, void*>;
 /// What a graph needs outlives the StreamPlan.
 class PlanOnStreams {
  public:
-  PlanOnStreams(std::unique_ptr<Plan> plan, Device& device, const GraphHolds& holds,
-                const WorkspaceAllocator* allocator)
+  PlanOnStreams(std::unique_ptr<Plan> plan, Device& device, const GraphHolds& holds, const WorkspaceSource& source)
       : device_(device),
         holds_(holds),
-        allocator_(allocator),
+        source_(source),
         plan_(std::move(plan)),
         has_workspace_(plan_->traits().workspace_bytes > 0) {
-    if (has_workspace_ && allocator_ == nullptr) reserved_.emplace(new_workspace(nullptr));
+    if (has_workspace_ && source_.allocator == nullptr) reserved_.emplace(new_workspace(nullptr));
   }
   ~PlanOnStreams() { device_.synchronize(); }
   PlanOnStreams(const PlanOnStreams&) = delete;
@@ -35,7 +33,7 @@ class PlanOnStreams {
 
   const Plan& plan() const noexcept { return *plan_; }
   bool has_workspace() const noexcept { return has_workspace_; }
-  bool owns_memory() const noexcept { return has_workspace_ && allocator_ == nullptr; }
+  bool owns_memory() const noexcept { return has_workspace_ && source_.allocator == nullptr; }
 
   void run(const Launch& launch) {
     if (!has_workspace_) return plan_->run(launch);
@@ -63,7 +61,7 @@ class PlanOnStreams {
   }
 
  private:
-  Workspace new_workspace(void* stream) const { return {device_, allocator_, plan_->traits(), stream}; }
+  Workspace new_workspace(void* stream) const { return {device_, source_, plan_->traits(), stream}; }
   void* workspace_of(void* stream) {
     const auto found = by_stream_.find(stream);
     if (found == by_stream_.end() && by_stream_.size() >= kMaxStreams && !holds_.may_be_capturing()) {
@@ -86,7 +84,7 @@ class PlanOnStreams {
 
   Device& device_;
   const GraphHolds& holds_;
-  const WorkspaceAllocator* const allocator_;  ///< The application's; null: the device's memory.
+  const WorkspaceSource source_;
   std::unique_ptr<Plan> plan_;
   const bool has_workspace_;
   std::optional<Workspace> reserved_;  ///< For the first stream or capture.
@@ -98,11 +96,11 @@ class PlanOnStreams {
 
 class StreamPlan final : public Plan {
  public:
-  StreamPlan(std::unique_ptr<Plan> plan, Device& device, GraphHolds& holds, const WorkspaceAllocator* allocator)
+  StreamPlan(std::unique_ptr<Plan> plan, Device& device, GraphHolds& holds, const WorkspaceSource& source)
       : callers_(device.caller_streams()),
         holds_(holds),
         traits_(plan->traits()),
-        own_(std::make_shared<PlanOnStreams>(std::move(plan), device, holds, allocator)) {
+        own_(std::make_shared<PlanOnStreams>(std::move(plan), device, holds, source)) {
     if (traits_.host_bytes > 0) traits_.host_bytes += sizeof *this + sizeof *own_;
     if (!own_->has_workspace()) return;
     if (own_->owns_memory()) traits_.device_bytes += traits_.workspace_bytes;
@@ -137,8 +135,8 @@ class StreamPlan final : public Plan {
 }  // namespace
 
 std::unique_ptr<Plan> stream_plan(std::unique_ptr<Plan> plan, Device& device, GraphHolds& holds,
-                                  const WorkspaceAllocator* allocator) {
-  return std::make_unique<StreamPlan>(std::move(plan), device, holds, allocator);
+                                  const WorkspaceSource& source) {
+  return std::make_unique<StreamPlan>(std::move(plan), device, holds, source);
 }
 
 }  // namespace attune

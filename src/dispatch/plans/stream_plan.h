@@ -3,9 +3,9 @@
 #include <memory>
 
 #include "attune/plan.h"
-#include "attune/workspace_allocator.h"
 #include "device/device.h"
 #include "dispatch/plans/graph_holds.h"
+#include "dispatch/plans/workspace.h"
 
 namespace attune {
 
@@ -20,9 +20,9 @@ namespace attune {
 /// and workspace as long as the graph. A plan that cannot be captured throws unavailable there.
 ///
 /// The end of the plan waits for all that was enqueued. Its runs must not overlap (PlanTraits::reentrant is false if it
-/// has a workspace). Device, holds and allocator must outlive it. Throws device without memory.
+/// has a workspace). Device, holds and source must outlive it. Throws device without memory.
 std::unique_ptr<Plan> stream_plan(std::unique_ptr<Plan> plan, Device& device, GraphHolds& holds,
-                                  const WorkspaceAllocator* allocator = nullptr);
+                                  const WorkspaceSource& source = {});
 
 /// Number of streams for which a plan keeps workspaces.
 inline constexpr size_t kMaxStreams = 16;

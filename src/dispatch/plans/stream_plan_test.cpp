@@ -55,8 +55,9 @@ TEST(StreamPlan, HasAWorkspaceForEachStreamWithItsPrefixZero) {
   FakeDevice device;
   GraphHolds holds;
   std::vector<void*> workspaces;
+  std::atomic<uint64_t> held = 0;
   {
-    const auto plan = stream_plan(std::make_unique<CountingPlan>(workspaces), device, holds);
+    const auto plan = stream_plan(std::make_unique<CountingPlan>(workspaces), device, holds, {.held_bytes = &held});
     EXPECT_EQ(plan->traits().workspace_bytes, 0u) << "callers need give none";
     EXPECT_TRUE(plan->traits().is_applications_own) << "what else is known of the plan stays";
     EXPECT_EQ(plan->traits().device_bytes, 512u);
@@ -68,7 +69,9 @@ TEST(StreamPlan, HasAWorkspaceForEachStreamWithItsPrefixZero) {
     EXPECT_EQ(workspaces[0], workspaces[2]);
     EXPECT_EQ(std::set<void*>(workspaces.begin(), workspaces.end()).size(), 3u);
     EXPECT_EQ(device.memory().allocated_bytes(), 3 * 512u);
+    EXPECT_EQ(held, 3 * 512u);
   }
+  EXPECT_EQ(held, 0u);
   EXPECT_EQ(device.memory().allocated_bytes(), 0u);
 }
 
@@ -138,7 +141,7 @@ TEST(StreamPlan, HasItsWorkspacesFromAnApplicationsAllocator) {
   const WorkspaceAllocator functions = allocator.functions();
   std::vector<void*> workspaces;
   {
-    const auto plan = stream_plan(std::make_unique<CountingPlan>(workspaces), device, holds, &functions);
+    const auto plan = stream_plan(std::make_unique<CountingPlan>(workspaces), device, holds, {.allocator = &functions});
     EXPECT_EQ(plan->traits().workspace_bytes, 0u);
     EXPECT_EQ(plan->traits().device_bytes, 0u) << "they are not the plan's";
     EXPECT_TRUE(allocator.in_use.empty()) << "nothing is reserved";
@@ -162,7 +165,7 @@ TEST(StreamPlan, RefusesAWrongWorkspaceOfAnApplication) {
   CountingAllocator allocator(device);
   const WorkspaceAllocator functions = allocator.functions();
   std::vector<void*> workspaces;
-  const auto plan = stream_plan(std::make_unique<CountingPlan>(workspaces), device, holds, &functions);
+  const auto plan = stream_plan(std::make_unique<CountingPlan>(workspaces), device, holds, {.allocator = &functions});
   allocator.max = 0;
   EXPECT_THROW(plan->run({}), Error) << "without memory";
   allocator.max = 1 << 20;
@@ -218,7 +221,7 @@ TEST_F(CapturedStreamPlan, AnAllocatorsWorkspaceIsClearedInTheOrderOfItsStream) 
   void* const place = reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(memory.data()) + 255) / 256 * 256);
   const WorkspaceAllocator allocator{.allocate = [&](void*, uint64_t, uint32_t) { return place; },
                                      .release = [](void*, void*) {}};
-  auto plan = stream_plan(std::make_unique<CountingPlan>(workspaces_), device_, holds_, &allocator);
+  auto plan = stream_plan(std::make_unique<CountingPlan>(workspaces_), device_, holds_, {.allocator = &allocator});
   auto graph = capture(*plan);
   ASSERT_NE(graph, nullptr);
   static_cast<std::byte*>(place)[0] = std::byte{7};

@@ -5,8 +5,9 @@
 
 namespace attune {
 
-Workspace::Workspace(Device& device, const WorkspaceAllocator* allocator, const PlanTraits& traits, void* stream)
-    : device_(device), allocator_(allocator), stream_(stream) {
+Workspace::Workspace(Device& device, const WorkspaceSource& source, const PlanTraits& traits, void* stream)
+    : device_(device), source_(source), stream_(stream) {
+  const WorkspaceAllocator* const allocator = source_.allocator;
   const uint64_t bytes = traits.workspace_bytes;
   const uint32_t alignment = traits.workspace_alignment;
   CallerStreams* const streams = device.caller_streams();
@@ -15,6 +16,7 @@ Workspace::Workspace(Device& device, const WorkspaceAllocator* allocator, const 
                                : device.memory().allocate(bytes, alignment);
   if (area_.data == nullptr)
     fail(ErrorCode::unavailable, "the application's allocator has no memory for a workspace, of bytes: {}", bytes);
+  if (source_.held_bytes != nullptr) *source_.held_bytes += bytes;
   try {
     if (reinterpret_cast<uintptr_t>(area_.data) % alignment != 0)
       fail(ErrorCode::invalid_input, "the application's allocator must align a workspace to {} bytes, got {}",
@@ -34,9 +36,10 @@ Workspace::Workspace(Device& device, const WorkspaceAllocator* allocator, const 
 void Workspace::give_back() noexcept {
   if (area_.data == nullptr) return;
   const Buffer area = std::exchange(area_, {});
-  if (allocator_ == nullptr) return device_.memory().release(area);
+  if (source_.held_bytes != nullptr) *source_.held_bytes -= area.bytes;
+  if (source_.allocator == nullptr) return device_.memory().release(area);
   device_.synchronize();
-  allocator_->release(stream_, area.data);
+  source_.allocator->release(stream_, area.data);
 }
 
 }  // namespace attune

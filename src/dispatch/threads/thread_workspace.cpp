@@ -44,4 +44,9 @@ void* thread_workspace(const Plan& plan) {
   return data;
 }
 
+uint64_t free_thread_workspace() noexcept {
+  std::free(std::exchange(data, nullptr));
+  return std::exchange(bytes, 0);
+}
+
 }  // namespace attune

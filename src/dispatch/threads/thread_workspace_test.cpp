@@ -37,6 +37,16 @@ TEST(ThreadWorkspace, IsOneForAllPlansOfAThread) {
   EXPECT_NE(of_another, large);
 }
 
+TEST(ThreadWorkspace, IsFreedOnRequestAndMadeAgain) {
+  std::thread([] {
+    EXPECT_EQ(free_thread_workspace(), 0u);
+    EXPECT_NE(thread_workspace(PlanWithWorkspace(100)), nullptr);
+    EXPECT_EQ(free_thread_workspace(), kMaxWorkspaceAlignment);
+    EXPECT_EQ(free_thread_workspace(), 0u);
+    EXPECT_NE(thread_workspace(PlanWithWorkspace(100)), nullptr);
+  }).join();
+}
+
 /// Computes once more when its thread ends, after the workspace's own end.
 struct LateCall {
   bool* result = nullptr;

@@ -56,8 +56,16 @@ void FleetDisplay::ended(const EndedJob& job) {
     const Lock lock(mutex_);
     ++num_ended_;
     if (job.outcome.status != Status::ok && job.outcome.status != Status::unsupported) ++num_failed_;
+    if (job.outcome.decision && job.outcome.decision->noisy) ++num_noisy_;
   }
   if (!json_) line_.print_line(job_line(job), true);
+}
+
+std::string FleetDisplay::noise_notice() {
+  const Lock lock(mutex_);
+  if (num_noisy_ == 0) return {};
+  return fmt::format("other programs disturbed the samples of {}, whose winners had to be at least {:g} % faster",
+                     counted(num_noisy_, "contest"), 100 * ConfirmOptions().noisy_gain);
 }
 
 void FleetDisplay::compiling_kernels(size_t num_kernels) {

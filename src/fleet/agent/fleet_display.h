@@ -22,6 +22,8 @@ class FleetDisplay final : public TuneObserver {
   void ended(const EndedJob& job);
   /// Shows that compilers run for compile jobs.
   void compiling_kernels(size_t num_kernels);
+  /// A sentence about contests whose samples other programs disturbed; empty: there was none.
+  std::string noise_notice();
   void say(const std::string& line) { line_.print_line(line, false); }
   void hide() { line_.hide(); }
   const TimeUse& time() const noexcept { return time_; }  ///< Of all ended devices.
@@ -44,7 +46,8 @@ class FleetDisplay final : public TuneObserver {
   size_t num_all_ = 0;
   TimeUse time_;
   Mutex mutex_;
-  size_t num_ended_ ATTUNE_GUARDED_BY(mutex_) = 0, num_failed_ ATTUNE_GUARDED_BY(mutex_) = 0;
+  size_t num_ended_ ATTUNE_GUARDED_BY(mutex_) = 0, num_failed_ ATTUNE_GUARDED_BY(mutex_) = 0,
+                    num_noisy_ ATTUNE_GUARDED_BY(mutex_) = 0;
   LiveLine line_;
 };
 

@@ -214,8 +214,10 @@ class AgentRun {
       // Kernels of parts belong to other ops.
       if (solver == nullptr || !solver->parts(problem, device()).empty()) continue;
       for (const CompileTask& task : solver->compile_tasks(problem, row.candidate.config, device())) {
-        const auto binary = cache_.find(task.arch, task.recipe(), {});
-        if (!binary) continue;
+        // Of this machine's compiler, which is the session's: another one's kernel was not measured.
+        const std::string toolchain = toolchain_if_any(task.compiler);
+        const auto binary = cache_.find(task.arch, task.recipe(), toolchain);
+        if (!binary || (!toolchain.empty() && binary->toolchain != toolchain)) continue;
         const auto options = binary->metadata.find("options");
         all.push_back({binary->recipe + binary->file.extension().string(),
                        options == binary->metadata.end() ? "" : options->second, read_file(binary->file)});
@@ -336,6 +338,7 @@ class AgentRun {
     const int status = is_interrupted() ? interrupt_status() : is_away ? kStoreAway : remaining.empty() ? 0 : 1;
     const char* ending = is_interrupted() ? "interrupted" : is_away ? "store_away" : "done";
     const double seconds = steady_clock().now_s() - began_s;
+    const std::string noise = display_.noise_notice();
     if (options_.tune.json) {
       print_json({{"ending", ending},
                   {"session", options_.session},
@@ -347,9 +350,11 @@ class AgentRun {
                   {"lost", counts_.num_lost},
                   {"seconds", seconds},
                   {"left", remaining},
+                  {"notices", noise.empty() ? std::vector<std::string>() : std::vector{noise}},
                   {"jobs", jobs_}});
     } else {
       print_summary_line(seconds);
+      if (!noise.empty()) print_line(stderr, "note: " + noise);
       for (const std::string& one : remaining) print_line(stderr, "note: " + one);
     }
     recorded_->end(ending, status);

@@ -55,8 +55,12 @@ std::optional<JobOutcome> outcome_of(const TuneResult& result) {
 
 std::vector<ShortListRow> finalists_of(const Decision& decision) {
   std::map<std::string, ShortListRow> best;
+  const Candidate& winner = decision.winner;
+  const bool has_winner = std::ranges::any_of(
+      decision.finalists, [&](const Finalist& one) { return one.candidate == winner && one.comparison.us > 0; });
   const auto add = [&](const Candidate& candidate, double us, uint64_t workspace_bytes) {
     if (us <= 0) return;
+    if (has_winner && candidate.solver == winner.solver && candidate != winner) return;  // After a tie it is faster.
     const ShortListRow row{candidate.solver, candidate, us, workspace_bytes};
     const auto [place, is_first] = best.try_emplace(candidate.solver, row);
     if (!is_first && us < place->second.us) place->second = row;

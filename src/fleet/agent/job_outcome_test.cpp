@@ -76,5 +76,17 @@ TEST(Finalists, AreTheBestOfEachSolverWhetherItReachedTheFinalOrNot) {
   EXPECT_EQ(all[1].workspace_bytes, 64u);
 }
 
+TEST(Finalists, HaveTheWinnerForItsSolverThoughATieFoundAnotherConfigFaster) {
+  Decision decision;
+  decision.winner = of("a.conv@1:x=1");
+  decision.finalists = {{.candidate = of("a.conv@1:x=1"), .comparison = {.us = 5}},
+                        {.candidate = of("a.conv@1:x=2"), .comparison = {.us = 4.9}},
+                        {.candidate = of("b.conv@1:"), .comparison = {.us = 4.8}}};
+  const auto all = finalists_of(decision);
+  ASSERT_THAT(all, SizeIs(2));
+  EXPECT_EQ(all[0].solver, "b.conv");
+  EXPECT_EQ(all[1].candidate, of("a.conv@1:x=1"));
+}
+
 }  // namespace
 }  // namespace attune

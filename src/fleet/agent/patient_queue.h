@@ -17,7 +17,7 @@ namespace attune {
 
 /// An agent's queue, whose store may go away for a while: claims then find nothing, and results wait here and are sent
 /// later. A killed agent loses none of them: its journal has the measurements, and the job's next attempt in this
-/// journal repeats none. Thread-safe; its functions return within seconds.
+/// journal repeats none. Thread-safe; its functions return within the time limit of the store (FleetConnection).
 class PatientQueue final : public JobQueue {
  public:
   /// `queue` and `clock` must outlive this. `say` receives sentences about the store.

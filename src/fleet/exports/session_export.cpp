@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
@@ -24,6 +25,18 @@
 namespace attune {
 namespace {
 
+/// The finalists with the winner as the fastest, as in the table: after a tie the default stays although another was
+/// faster in some samples, and a reader of the files takes the fastest.
+std::vector<ShortListRow> from_winner_on(const Decision& decision, std::vector<ShortListRow> finalists) {
+  const Candidate& winner = decision.winner;
+  const auto won = std::ranges::find(decision.finalists, winner, &Finalist::candidate);
+  const double us = decision.comparison.us;
+  if (won == decision.finalists.end() || us <= 0) return finalists;
+  std::erase_if(finalists, [&](const ShortListRow& one) { return one.solver == winner.solver || one.us <= us; });
+  finalists.insert(finalists.begin(), {winner.solver, winner, us, won->workspace_bytes});
+  return finalists;
+}
+
 /// The files that the options ask for, and their content.
 class Export {
  public:
@@ -44,13 +57,14 @@ class Export {
     const Decision& decision = *answer.decision;
     if (is_unfinished_tie(decision)) return lack(key, "its contest was not completed");
     if (decision.problem.op() != "conv") return lack(key, "it is no convolution");
+    ++num_answers_;
     if (options_.table) rows_.push_back(published_row(decision, device_));
     if (!find_db_ && !perf_db_ && !kernel_db_) return;
     // All solvers are Attune's own.
     const bool keeps = options_.foreign_solvers || device_.kind != "hip";
     if (!keeps) num_left_out_ += answer.finalists.size();
     try {
-      miopen_.add(decision.problem, keeps ? answer.finalists : std::vector<ShortListRow>());
+      miopen_.add(decision.problem, keeps ? from_winner_on(decision, answer.finalists) : std::vector<ShortListRow>());
     } catch (const Error& error) {
       if (error.code() != ErrorCode::invalid_input) throw;
       return lack(key, error.what());
@@ -61,14 +75,15 @@ class Export {
 
   /// Writes the files of all that was added.
   SessionExport write() {
-    std::filesystem::create_directories(options_.folder);
-    if (find_db_) write_find_db();
-    if (perf_db_) write_perf_db();
-    if (kernel_db_) {
-      const std::string bytes = miopen_.kernel_db_bytes();
-      write_file(*kernel_db_, bytes, counted(miopen_.num_kernels(), "kernel"),
-                 [&](const auto& before) { return changes_of(read_kernel_db(before), miopen_.kernel_db()); });
+    if (num_answers_ == 0) {
+      result_.notices.emplace_back("no configuration is decided, so no file is written; those that are there stay");
+      return std::move(result_);
     }
+    std::filesystem::create_directories(options_.folder);
+    if (perf_db_) write_perf_db();
+    if (kernel_db_) write_kernel_db();
+    // After the parameters and kernels of the solvers that it names: a reader must not find them missing.
+    if (find_db_) write_find_db();
     if (table_) publish_table();
     note_what_is_left_out();
     return std::move(result_);
@@ -147,7 +162,14 @@ class Export {
       }
     }
     write_file_atomically(path, bytes);
-    result_.files.push_back(std::move(written));
+    const bool is_first = path == find_db_;  // In the list, though written last.
+    result_.files.insert(is_first ? result_.files.begin() : result_.files.end(), std::move(written));
+  }
+
+  void write_kernel_db() {
+    const std::string bytes = miopen_.kernel_db_bytes();
+    write_file(*kernel_db_, bytes, counted(miopen_.num_kernels(), "kernel"),
+               [&](const auto& before) { return changes_of(read_kernel_db(before), miopen_.kernel_db()); });
   }
 
   void write_find_db() {
@@ -204,7 +226,7 @@ class Export {
   MiopenExport miopen_;
   std::vector<PublishedRow> rows_;
   std::map<std::string, std::string> reasons_;  // Why a key is not in the files.
-  size_t num_left_out_ = 0;
+  size_t num_answers_ = 0, num_left_out_ = 0;
   SessionExport result_;
 };
 

@@ -8,6 +8,7 @@
 #include "fleet/agent/fleet_environment.h"
 #include "fleet/setup/import_configurations.h"
 #include "fleet/setup/retune.h"
+#include "store/fleet/fleet_connection.h"
 #include "testing/test_files.h"
 
 namespace attune {
@@ -120,6 +121,23 @@ TEST_F(GoldenSetsTest, ASessionsDecisionsAreCopiedWithTheirKernels) {
   const auto kernels = golden_->kernels(1, entries[0]);
   ASSERT_THAT(kernels, SizeIs(1));
   EXPECT_EQ(kernels[0].name + kernels[0].arguments + kernels[0].bytes, "k.o-O3bytes");
+}
+
+TEST_F(GoldenSetsTest, ADamagedEntryIsSaidOfItsSet) {
+  const int64_t session = begin("first");
+  decide(session, 10, 0);
+  update(3, session);
+  FleetConnection connection(store_address(location()), 1000);
+  for (const char* payload : {"{", "[1]"}) {
+    connection.guard([&] { connection.session() << std::string("UPDATE golden SET payload = '") + payload + "'"; });
+    try {
+      times_of(3);
+      FAIL() << "it was not noticed";
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr("an entry of golden set 3 is damaged"));
+      EXPECT_THAT(error.what(), ::testing::Not(HasSubstr("journal")));
+    }
+  }
 }
 
 TEST_F(GoldenSetsTest, ASlowerResultNeedsForce) {

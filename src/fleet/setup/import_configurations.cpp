@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <cmath>
 #include <filesystem>
 #include <set>
 #include <utility>
@@ -22,6 +24,28 @@
 
 namespace attune {
 namespace {
+
+/// Why a store cannot keep a foreign result; empty: it can.
+std::string why_not_kept(const MiopenResult& result) {
+  constexpr size_t kMaxName = 255, kMaxParams = 65'535;  // Bytes of the store's columns.
+  const std::array<std::pair<const char*, const std::string*>, 5> texts = {{{"solver", &result.solver},
+                                                                            {"algorithm", &result.algorithm},
+                                                                            {"time", &result.time_ms},
+                                                                            {"workspace", &result.workspace_bytes},
+                                                                            {"parameters", &result.params}}};
+  for (const auto& [what, text] : texts) {
+    const size_t max = text == &result.params ? kMaxParams : kMaxName;
+    if (text->size() > max) return fmt::format("the {} of a result has {} bytes, at most {}", what, text->size(), max);
+    if (text->find('\0') != std::string::npos) return fmt::format("the {} of a result has a zero byte", what);
+  }
+  const auto time = parse_double(result.time_ms);
+  if (!result.time_ms.empty() && (!time || !std::isfinite(*time) || *time <= 0))
+    return fmt::format("the time of a result is no positive number: '{}'", shown(result.time_ms));
+  const auto workspace = parse_int(result.workspace_bytes);
+  if (!result.workspace_bytes.empty() && (!workspace || *workspace < 0))
+    return fmt::format("the workspace of a result is no number of bytes: '{}'", shown(result.workspace_bytes));
+  return {};
+}
 
 /// Gathers normalised problems, each once.
 class Gathering {
@@ -61,6 +85,9 @@ class Gathering {
     std::set<std::pair<std::string, std::string>> known;  // Two keys may be one configuration.
     for (MiopenResult& one : found.results) {
       const std::string& id = ids[one.shape];
+      if (const std::string why = why_not_kept(one); !why.empty())
+        fail(ErrorCode::invalid_input, "{}:{}: {}; correct the file, or import it without --results", imported_.name,
+             found.shapes[one.shape].line, why);
       if (!id.empty() && known.emplace(id, one.solver).second)
         imported_.foreign.push_back({.configuration = id,
                                      .solver = std::move(one.solver),
@@ -102,17 +129,6 @@ void refuse_op(const ImportOptions& options, const std::string& name) {
   if (!options.op.empty())
     fail(ErrorCode::invalid_input, "--op is the family of a CSV list of shapes, and this is none: '{}'",
          shown(name, 500));
-}
-
-/// The columns of a foreign result hold so many bytes.
-constexpr size_t kMaxForeignName = 255;
-
-void check_foreign(const ImportedConfigurations& imported) {
-  for (const ForeignResult& one : imported.foreign) {
-    if (one.solver.size() > kMaxForeignName || one.algorithm.size() > kMaxForeignName)
-      fail(ErrorCode::invalid_input, "{}: a solver's or algorithm's name has more than {} bytes: '{}'", imported.name,
-           kMaxForeignName, shown(one.solver));
-  }
 }
 
 using MiopenReader = MiopenShapes (*)(const std::filesystem::path&, bool with_results);
@@ -174,7 +190,8 @@ ImportedConfigurations read_configurations(const ImportOptions& options) {
          "--results keeps what a find-db, a perf-db or results of fin state, and this has "
          "none: '{}'",
          shown(imported.name, 500));
-  check_foreign(imported);
+  if (imported.source.find('\0') != std::string::npos)
+    fail(ErrorCode::invalid_input, "the name of a source has a zero byte: '{}'", shown(imported.source));
   return imported;
 }
 

@@ -118,6 +118,28 @@ TEST_F(ImportConfigurations, ResultsOfTheFileAreKeptOnlyIfAskedFor) {
   EXPECT_THAT(refusal(lines), HasSubstr("--results"));
 }
 
+TEST_F(ImportConfigurations, ResultsThatNoStoreCanKeepAreRefusedWithTheirLine) {
+  const std::string job =
+      "[\n{{\"db_key\": \"8-9-8-3x3-8-9-8-2-1x1-1x1-1x1-0-NCHW-FP32-F\", \"miopen_find_eval_result\": [{}]}}]";
+  const auto why = [&](const std::string& result) {
+    auto options = of("out.json", fmt::format(fmt::runtime(job), result));
+    options.with_results = true;
+    return refusal(options);
+  };
+  auto good = of("good.json", fmt::format(fmt::runtime(job), R"({"solver_name": "S", "time": 0.5, "workspace": 72})"));
+  good.with_results = true;
+  EXPECT_EQ(read_configurations(good).foreign.size(), 1u);
+  EXPECT_THAT(why(R"({"solver_name": "S\u0000", "time": 0.5})"),
+              HasSubstr("out.json:2: the solver of a result has a zero byte"));
+  EXPECT_THAT(why(R"({"solver_name": "S", "time": 0.5, "params": "1\u00002"})"), HasSubstr("the parameters of"));
+  EXPECT_THAT(why(R"({"solver_name": "S", "time": 0.5, "workspace": -1})"),
+              HasSubstr("out.json:2: the workspace of a result is no number of bytes: '-1'"));
+  EXPECT_THAT(why(R"({"solver_name": "S", "time": 0.5, "workspace": 1.5})"), HasSubstr("'1.5'"));
+  EXPECT_THAT(why(R"({"solver_name": ")" + std::string(256, 'S') + R"(", "time": 0.5})"), HasSubstr("256 bytes"));
+  EXPECT_THAT(why(R"({"solver_name": "S", "time": 0.5, "params": ")" + std::string(70'000, '1') + R"("})"),
+              HasSubstr("70000 bytes, at most 65535"));
+}
+
 TEST_F(ImportConfigurations, OtherSourcesAreRefused) {
   EXPECT_THAT(refusal(of("text.txt", "hello world\n")), HasSubstr("text.txt"));
   EXPECT_THAT(refusal(of("bad.txt", "MIOpenDriver conv -n 0 -F 1\n")), HasSubstr("bad.txt:1: "));

@@ -9,13 +9,14 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "base/variable.h"
 #include "store/fleet/fleet_file.h"
 #include "store/fleet/store_away.h"
 
 namespace attune {
 namespace {
 
-constexpr double kTryAgainS = 2;
+constexpr double kTryAgainS = 2, kConnectS = 5;
 constexpr int kMaxPauseMs = 50;
 
 DatabaseWords words_of(int max_wait_ms) {
@@ -24,10 +25,23 @@ DatabaseWords words_of(int max_wait_ms) {
   return words;
 }
 
+std::optional<double> store_timeout_s() {
+  const char* const wanted = variable_or_null("ATTUNE_STORE_TIMEOUT_S");
+  if (wanted == nullptr) return std::nullopt;
+  const auto seconds = parse_double(wanted);
+  if (!seconds || !(*seconds > 0))
+    fail(ErrorCode::invalid_input, "ATTUNE_STORE_TIMEOUT_S expects a number of seconds above 0, got '{}'",
+         shown(wanted));
+  return seconds;
+}
+
 }  // namespace
 
 FleetConnection::FleetConnection(StoreAddress address, int max_wait_ms)
-    : address_(std::move(address)), dialect_(dialect_of(address_.kind)), max_wait_ms_(max_wait_ms) {
+    : address_(std::move(address)),
+      dialect_(dialect_of(address_.kind)),
+      max_wait_ms_(max_wait_ms),
+      timeout_s_(store_timeout_s()) {
   if (!address_.is_server()) file_.emplace(address_.file, SqlAccess::read_write, address_.file, words_of(max_wait_ms));
 }
 
@@ -43,23 +57,39 @@ std::string FleetConnection::reason_of(const std::string& message) const {
   return shown(reason, 400);
 }
 
+double FleetConnection::answer_limit_s() const noexcept {
+  constexpr double kLeastS = 30, kLockWaits = 3, kMsPerS = 1000;
+  return timeout_s_.value_or(std::max(kLeastS, kLockWaits * max_wait_ms_ / kMsPerS));
+}
+
+void FleetConnection::close() noexcept {
+  server_.reset();
+  watch_.forget();
+}
+
 void FleetConnection::connect() {
   if (server_) return;
   if (steady_clock().now_s() < next_try_s_) throw StoreAway(why_away_);
   try {
     open();
   } catch (const soci::soci_error& error) {
-    server_.reset();
+    close();
     fail_to_connect(error.get_error_message());
   } catch (...) {
-    server_.reset();
+    close();
     throw;
   }
 }
 
 void FleetConnection::open() {
   server_ = std::make_unique<soci::session>();
-  server_->open(std::string(dialect_.words.backend), dialect_.connect_string(address_));
+  watch_.connect(kConnectS,
+                 [this] { server_->open(std::string(dialect_.words.backend), dialect_.connect_string(address_)); });
+  watched([this] { prepare(); });
+}
+
+/// Prepares a new connection.
+void FleetConnection::prepare() {
   if (address_.requires_tls) {
     long long is_encrypted = 0;
     *server_ << std::string(dialect_.words.tls_query), soci::into(is_encrypted);
@@ -68,6 +98,13 @@ void FleetConnection::open() {
            "the server of the fleet's store offers no encryption, set it up there or leave out tls=require: '{}'",
            address_.shown());
   }
+  std::string version;
+  *server_ << "SELECT VERSION()", soci::into(version);
+  if (const std::string why = dialect_.why_unusable(version); !why.empty())
+    fail(ErrorCode::invalid_input,
+         "the server of the fleet's store cannot be used ({}), name one of MariaDB or "
+         "PostgreSQL: '{}'",
+         why, address_.shown());
   for (const std::string& one : dialect_.settings()) *server_ << one;
   if (address_.kind == DatabaseKind::mariadb) {
     long long max_bytes = 0;
@@ -96,7 +133,7 @@ void FleetConnection::fail_to_connect(const std::string& message) {
 
 void FleetConnection::roll_back() noexcept {
   try {
-    if (server_) server_->rollback();
+    if (server_) watched([this] { server_->rollback(); });
   } catch (const std::exception&) {
     // The connection is lost. The caller reports the first error.
   }
@@ -105,20 +142,23 @@ void FleetConnection::roll_back() noexcept {
 SqlFault FleetConnection::fault_of(const soci::soci_error& error) const {
   const auto category = error.get_error_category();
   if (category == soci::soci_error::connection_error) return SqlFault::lost;
-  // Two programs have added the same row at once: the second then finds it.
-  if (category == soci::soci_error::constraint_violation) return SqlFault::conflict;
-  return dialect_.fault_of(error.get_error_message(), true);
+  const SqlFault fault = dialect_.fault_of(error.get_error_message(), true);
+  return category == soci::soci_error::constraint_violation && fault == SqlFault::other ? SqlFault::duplicate : fault;
 }
 
 void FleetConnection::recover(const soci::soci_error& error, int num_tries, double began_s) {
   const std::string message = error.get_error_message();
-  switch (fault_of(error)) {
+  constexpr int kMaxDuplicates = 20;  // About a second. After that the transaction itself has it twice.
+  const SqlFault fault = fault_of(error);
+  switch (fault) {
     case SqlFault::lost:
-      server_.reset();
+      close();
       if (num_tries == 0) return;
       throw StoreAway(fmt::format("the server of the fleet's store ended the connection ({}): '{}'", reason_of(message),
                                   address_.shown()));
+    case SqlFault::duplicate:
     case SqlFault::conflict: {
+      if (fault == SqlFault::duplicate && num_tries >= kMaxDuplicates) fail_with(error);
       const double waited_ms = (steady_clock().now_s() - began_s) * 1000;
       if (waited_ms >= max_wait_ms_)
         fail(ErrorCode::database, "another process keeps the fleet's store locked, end it or try again later: '{}'",
@@ -140,7 +180,7 @@ void FleetConnection::fail_with(const soci::soci_error& error) {
   const std::string reason = reason_of(message);
   const SqlFault fault = fault_of(error);
   if (fault == SqlFault::lost) {
-    server_.reset();
+    close();
     throw StoreAway(
         fmt::format("the server of the fleet's store ended the connection ({}): '{}'", reason, address_.shown()));
   }

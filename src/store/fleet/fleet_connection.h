@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "store/fleet/fleet_dialect.h"
 #include "store/fleet/store_address.h"
+#include "store/socket_watch.h"
 #include "store/sql_connection.h"
 
 namespace attune {
@@ -15,8 +16,9 @@ namespace attune {
 /// The connection to a fleet's store. A file is opened once. The connection to a server is made at the first use and
 /// made again after it was lost; an action that the server or another process has disturbed is repeated. Errors are one
 /// sentence without a password: StoreAway if the server does not answer, invalid_input if it does not let the user in,
-/// else database. After a failed attempt to connect, the next one waits 2 s and all actions fail at once. Not
-/// thread-safe.
+/// else database. A server that does not answer a statement for ATTUNE_STORE_TIMEOUT_S (three times the wait for locks,
+/// at least 30 s) counts as away. After a failed attempt to connect, the next one waits 2 s and all actions fail at
+/// once. Not thread-safe.
 class FleetConnection {
  public:
   FleetConnection(StoreAddress address, int max_wait_ms);
@@ -34,12 +36,12 @@ class FleetConnection {
   template <typename Action>
   auto guard(Action action) -> decltype(action()) {
     if (file_) return file_->guard(action);
-    if (is_in_transaction_) return action();  // transaction() handles errors.
+    if (is_in_transaction_) return watched(action);  // transaction() handles errors.
     const double began_s = steady_clock().now_s();
     for (int num_tries = 0;; ++num_tries) {
       connect();
       try {
-        return action();
+        return watched(action);
       } catch (const soci::soci_error& error) {
         recover(error, num_tries, began_s);
       }
@@ -92,9 +94,9 @@ class FleetConnection {
   void run_between(Begin begin, Action action) {
     is_in_transaction_ = true;
     try {
-      begin();
+      watched(begin);
       action();
-      server_->commit();
+      watched([this] { server_->commit(); });
     } catch (...) {
       is_in_transaction_ = false;
       roll_back();
@@ -102,8 +104,15 @@ class FleetConnection {
     }
     is_in_transaction_ = false;
   }
+  template <typename Action>
+  auto watched(Action action) -> decltype(action()) {
+    return watch_.call(answer_limit_s(), action);
+  }
+  double answer_limit_s() const noexcept;
   void connect();
   void open();
+  void prepare();
+  void close() noexcept;
   void roll_back() noexcept;
   SqlFault fault_of(const soci::soci_error& error) const;
   /// Returns if the action may be repeated.
@@ -116,6 +125,8 @@ class FleetConnection {
   const FleetDialect& dialect_;
   int max_wait_ms_;
   std::optional<SqlConnection> file_;
+  const std::optional<double> timeout_s_;  ///< The user's.
+  SocketWatch watch_;
   std::unique_ptr<soci::session> server_;  ///< Null: not connected.
   bool is_in_transaction_ = false;
   double next_try_s_ = 0;

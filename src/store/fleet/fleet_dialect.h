@@ -15,10 +15,11 @@ class FleetSql;
 
 /// What an error of a database means for the connection.
 enum class SqlFault : uint8_t {
-  lost,      ///< The server is away, or has ended the connection. Later it may answer.
-  conflict,  ///< Another transaction was in the way; the same transaction may be repeated.
-  refused,   ///< The server does not let this user in, or has no such database.
-  full,      ///< The server's disk is full.
+  lost,       ///< The server is away, or has ended the connection. Later it may answer.
+  conflict,   ///< Another transaction was in the way; the same transaction may be repeated.
+  duplicate,  ///< A row with this key is there. Of another program: repeated, the same transaction finds it.
+  refused,    ///< The server does not let this user in, or has no such database.
+  full,       ///< The server's disk is full.
   other,
 };
 
@@ -91,6 +92,8 @@ class FleetDialect {
   /// Keeps other migrations out until unlock; empty: the transaction does.
   virtual std::string lock_migrations() const = 0;
   virtual std::string unlock_migrations() const { return ""; }
+  /// Why a server of this version, as `SELECT VERSION()` gives it, cannot be used; empty: it can.
+  virtual std::string why_unusable(std::string_view) const { return ""; }
   /// `is_open`: whether the connection was there before.
   virtual SqlFault fault_of(std::string_view message, bool is_open) const = 0;
   /// The part of a message that says the reason.

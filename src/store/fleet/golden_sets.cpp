@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/sha256.h"
 #include "store/entry_json.h"
 #include "store/fleet/fleet_file.h"
@@ -21,6 +22,22 @@ namespace attune {
 namespace {
 
 constexpr int kGoldenWaitMs = 60'000;
+
+/// Throws database for a payload that is no Decision.
+Decision decision_of(int64_t version, const std::string& configuration, const std::string& payload) {
+  std::string why = "it is no decision";
+  try {
+    const Entry entry = entry_from_json(payload);
+    if (const auto* const decision = std::get_if<Decision>(&entry)) return *decision;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::invalid_input) throw;
+    why = error.what();
+  }
+  fail(ErrorCode::database,
+       "an entry of golden set {} is damaged ({}), decide configuration {} again and update the set: attune golden "
+       "update --force",
+       version, why, configuration);
+}
 
 class SqlGoldenSets final : public GoldenSets {
  public:
@@ -46,7 +63,7 @@ class SqlGoldenSets final : public GoldenSets {
         [&](const std::string& of_device, const std::string& configuration, const std::string& fingerprint,
             long long session, long long added_at, const std::string& payload) {
           found.push_back({of_device, configuration, fingerprint, session, utc_time_text(added_at),
-                           std::get<Decision>(entry_from_json(payload))});
+                           decision_of(version, configuration, payload)});
         },
         version, device, device);
     for (const GoldenEntry& one : found) visit(one);

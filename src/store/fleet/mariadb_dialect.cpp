@@ -101,24 +101,32 @@ class MariadbDialect final : public FleetDialect {
     return "SELECT RELEASE_LOCK(CONCAT('attune.', LEFT(DATABASE(), 50)))";
   }
 
+  std::string why_unusable(std::string_view version) const override {
+    if (version.find("MariaDB") != std::string_view::npos) return "";
+    return fmt::format("it is MySQL {}, which lacks SQL of MariaDB that the store needs", shown(version, 40));
+  }
+
   SqlFault fault_of(std::string_view message, bool is_open) const override {
-    constexpr std::array<std::string_view, 9> kLost = {"gone away",
-                                                       "Lost connection",
-                                                       "Can't connect",
-                                                       "Connection was killed",
-                                                       "shutdown in progress",
-                                                       "Too many connections",
-                                                       "Connection refused",
-                                                       "WSREP has not yet prepared",
-                                                       "execution was interrupted"};
-    constexpr std::array<std::string_view, 4> kConflicts = {
-        "try restarting transaction", "Duplicate entry",
+    constexpr std::array<std::string_view, 11> kLost = {"gone away",
+                                                        "Unknown server host",
+                                                        "Unknown MySQL server host",  // A name server may be away, too.
+                                                        "Lost connection",
+                                                        "Can't connect",
+                                                        "Connection was killed",
+                                                        "shutdown in progress",
+                                                        "Too many connections",
+                                                        "Connection refused",
+                                                        "WSREP has not yet prepared",
+                                                        "execution was interrupted"};
+    constexpr std::array<std::string_view, 3> kConflicts = {
+        "try restarting transaction",
         "Failed to read auto-increment value",  // Several loads at once.
         "changed since last read"};
     constexpr std::array<std::string_view, 4> kFull = {"No space left", "Disk full", "is full", "Errcode: 28"};
     if (contains_any(message, kFull)) return SqlFault::full;
     if (contains_any(message, kConflicts)) return SqlFault::conflict;
     if (contains_any(message, kLost)) return SqlFault::lost;
+    if (message.find("Duplicate entry") != std::string_view::npos) return SqlFault::duplicate;
     return is_open ? SqlFault::other : SqlFault::refused;
   }
 

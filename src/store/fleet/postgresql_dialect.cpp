@@ -95,16 +95,16 @@ class PostgresqlDialect final : public FleetDialect {
                                                         "Connection refused",       "timeout expired",
                                                         "too many clients",         "connection slots are",
                                                         "No such file or directory"};
-    constexpr std::array<std::string_view, 6> kConflicts = {"deadlock detected",     "could not serialize access",
-                                                            "due to lock timeout",   "duplicate key value",
-                                                            "could not obtain lock", "tuple concurrently updated"};
+    constexpr std::array<std::string_view, 5> kConflicts = {"deadlock detected", "could not serialize access",
+                                                            "due to lock timeout", "could not obtain lock",
+                                                            "tuple concurrently updated"};
     constexpr std::array<std::string_view, 2> kFull = {"No space left on device", "disk full"};
     if (has_any(message, kFull)) return SqlFault::full;
     if (has_any(message, kLost)) return SqlFault::lost;
     if (has_any(message, kConflicts)) return SqlFault::conflict;
+    if (message.find("duplicate key value") != std::string_view::npos) return SqlFault::duplicate;
     if (is_open) return SqlFault::other;
     const bool is_answer = message.find("FATAL:") != std::string_view::npos ||
-                           message.find("could not translate host name") != std::string_view::npos ||
                            message.find("SSL") != std::string_view::npos ||
                            message.find("certificate") != std::string_view::npos;
     return is_answer ? SqlFault::refused : SqlFault::lost;

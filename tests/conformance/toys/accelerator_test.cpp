@@ -68,6 +68,18 @@ class AcceleratorTest : public testing::Test {
   Dispatcher dispatcher_;
 };
 
+TEST_F(AcceleratorTest, ReleasedMemoryIsItsWorkspacesAndTheNextCallIsRight) {
+  const DeviceCall call(device_.memory(), 8, 32, 64);
+  dispatcher_.run(key(32), call.operands());
+  dispatcher_.require(key(48));
+  EXPECT_EQ(dispatcher_.release_memory(), 256u);
+  EXPECT_EQ(dispatcher_.counts().plans, 0u);
+  EXPECT_EQ(dispatcher_.release_memory(), 0u);
+  call.clear();
+  dispatcher_.run(key(32), call.operands());
+  EXPECT_TRUE(call.is_computed());
+}
+
 TEST_F(AcceleratorTest, RowsServeOperandsInItsMemory) {
   for (const int64_t n : {32, 48}) {
     const Hit hit = dispatcher_.require(key(n));
