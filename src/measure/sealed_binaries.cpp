@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/sha256.h"
+#include "compile/elf_file.h"
 
 namespace attune {
 namespace {
@@ -47,17 +48,27 @@ std::vector<Binary> SealedBinaries::load(std::span<const Binary> binaries) {
     if (found == sealed_.end()) found = sealed_.emplace(binary.sha256, seal(binary)).first;
     if (inode_of(found->second.descriptor) != found->second.inode)
       fail(ErrorCode::io, "the memory of a compiled kernel was closed: {}", binary.recipe);
-    // The loader assumes that a known name is the same library, so each name stands for one content only.
     binary.file = fmt::format("/proc/self/fd/{}", found->second.descriptor);
   }
   return loaded;
 }
 
-SealedBinaries::SealedFile SealedBinaries::seal(const Binary& binary) const {
+/// Closes the oldest binary that no dynamic loader knows by its name, if there are many.
+void SealedBinaries::make_room() {
+  if (others_.size() < kMaxOthers) return;
+  const auto oldest = sealed_.find(others_.front());
+  if (inode_of(oldest->second.descriptor) == oldest->second.inode) ::close(oldest->second.descriptor);
+  sealed_.erase(oldest);
+  others_.pop_front();
+}
+
+SealedBinaries::SealedFile SealedBinaries::seal(const Binary& binary) {
   const std::string bytes = read_file(binary.file);
   if (sha256(bytes) != binary.sha256)
     fail(ErrorCode::io, "the file of a compiled kernel is not the one that was compiled, it changed meanwhile: '{}'",
          binary.file.string());
+  const bool is_other = !is_shared_object(bytes);
+  if (is_other) make_room();
   const int descriptor = ::memfd_create("attune-kernel", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (descriptor < 0) fail(ErrorCode::io, "no memory for a compiled kernel ({})", std::strerror(errno));
   if (!write_all(descriptor, bytes) ||
@@ -66,6 +77,7 @@ SealedBinaries::SealedFile SealedBinaries::seal(const Binary& binary) const {
     ::close(descriptor);
     fail(ErrorCode::io, "a compiled kernel cannot be kept in memory ({})", std::strerror(error));
   }
+  if (is_other) others_.push_back(binary.sha256);
   return {descriptor, inode_of(descriptor)};
 }
 

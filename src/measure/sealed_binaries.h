@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <deque>
 #include <map>
 #include <span>
 #include <string>
@@ -11,9 +12,14 @@ namespace attune {
 
 /// Compiled kernels as this process loads them: the bytes that were hashed, in memory that cannot be changed. Another
 /// process may replace, truncate or remove a file of the cache at any moment, but a kernel verified under a sha256 must
-/// have that content. Each content is read once and has its own file name for the life of the object. Not thread-safe.
+/// have that content. Each content is read once and has its own file name; that of a shared object for the life of the
+/// object, because the dynamic loader assumes that a known name is the same library. Of other kernels, which a solver
+/// reads when it prepares a plan, only the last kMaxOthers are kept, so that descriptors and memory stay bounded. Not
+/// thread-safe.
 class SealedBinaries {
  public:
+  static constexpr size_t kMaxOthers = 128;
+
   SealedBinaries() = default;
   ~SealedBinaries();
   SealedBinaries(const SealedBinaries&) = delete;
@@ -28,8 +34,10 @@ class SealedBinaries {
     int descriptor = -1;
     uint64_t inode = 0;  ///< Detects a reused descriptor number: a candidate may close descriptors.
   };
-  SealedFile seal(const Binary& binary) const;
+  SealedFile seal(const Binary& binary);
+  void make_room();
   std::map<std::string, SealedFile> sealed_;  ///< By sha256.
+  std::deque<std::string> others_;            ///< Those that are no shared objects, the oldest first.
 };
 
 }  // namespace attune

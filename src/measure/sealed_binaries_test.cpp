@@ -51,6 +51,20 @@ TEST_F(SealedBinariesTest, AFileThatIsNotWhatWasCompiledIsNoVerdict) {
   EXPECT_EQ(read_file(sealed_.load(std::vector{kernel})[0].file), "good");
 }
 
+/// A search over a whole space of a GPU loads thousands.
+TEST_F(SealedBinariesTest, OfThousandsOnlyTheLastAreOpen) {
+  const auto first = put("first", "content of the first");
+  sealed_.load(std::vector{first});
+  std::string last;
+  for (size_t i = 0; i < 2 * SealedBinaries::kMaxOthers; ++i) {
+    const Binary next = put("kernel", "content " + std::to_string(i));
+    last = sealed_.load(std::vector{next})[0].file;
+    EXPECT_EQ(read_file(last), "content " + std::to_string(i));
+  }
+  EXPECT_LT(std::stoul(last.substr(last.rfind('/') + 1)), SealedBinaries::kMaxOthers + 64);
+  EXPECT_EQ(read_file(sealed_.load(std::vector{first})[0].file), "content of the first") << "it is read again";
+}
+
 TEST_F(SealedBinariesTest, OneWhoseDescriptorACandidateClosedIsRefused) {
   const Binary kernel = put("kernel", "good");
   const auto file = sealed_.load(std::vector{kernel})[0].file.string();
