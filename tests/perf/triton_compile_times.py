@@ -11,6 +11,7 @@ import os
 import pathlib
 import queue
 import random
+import resource
 import subprocess
 import sys
 import tempfile
@@ -116,9 +117,10 @@ def main():
         for thread in threads:
             thread.join()
     wall = time.monotonic() - begin
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
     times.sort(key=lambda one: one[0])
     failed = [(config, answer["log"]) for _, config, answer in times if not answer["ok"]]
-    print(f"{len(times)} kernels for {args.arch}, {args.processes} processes: {wall:.1f} s; a kernel: median {times[len(times) // 2][0]:.2f} s, "
+    print(f"{len(times)} kernels for {args.arch}, {args.processes} processes: {wall:.1f} s, {used.ru_utime + used.ru_stime:.1f} s of processor time; a kernel: median {times[len(times) // 2][0]:.2f} s, "
           f"longest {times[-1][0]:.2f} s {times[-1][1]}; {len(failed)} failed")
     for config, log in failed[:5]:
         print(config, log[:300])
