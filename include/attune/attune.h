@@ -233,8 +233,8 @@ ATTUNE_API int attune_set_threads(attune_dispatcher* dispatcher, int32_t threads
 /// Frees the memory of the device that the dispatcher holds and can make again, for an application that ran out of
 /// memory and tries once more: prepared kernels that no call in progress, captured graph or other thread's last call
 /// uses, with their workspaces. The next call of each problem prepares its kernel again. Packed weights, tables and
-/// opened libraries stay. Waits for the device; frees nothing while a stream may be captured. `bytes` (may be null): the
-/// freed bytes. Any thread may call it, but not from within an attune_workspace_allocator.
+/// opened libraries stay. Waits for the device; frees nothing while a stream may be captured. `bytes` (may be null):
+/// the freed bytes. Any thread may call it, but not from within an attune_workspace_allocator.
 ATTUNE_API int attune_release_memory(attune_dispatcher* dispatcher, uint64_t* bytes);
 /// Checks the tables' files now, and returns when lookups see the changes. `changed` (may be null): 1 if any file
 /// changed.
