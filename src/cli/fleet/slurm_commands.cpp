@@ -249,6 +249,7 @@ int show_fleet(const SlurmOptions& options) {
   std::string why_unknown;  // Slurm's jobs.
   try {
     jobs = jobs_of_session(options.session);
+    std::erase_if(jobs, [](const SlurmJob& job) { return job.has_ended_well(); });
   } catch (const Error& error) {
     why_unknown = error.what();
   }
