@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/variable.h"
 #include "compile/compiler.h"
 #include "core/candidate.h"
 #include "search/weight_group.h"
@@ -43,8 +44,12 @@ Contender without(const SolverEntry& entry, std::string reason) {
 }
 
 /// Throws unavailable, naming the package to install, if a compiler of the tasks is missing. A row may be served from a
-/// kernel cache that another machine has filled, but measured kernels are compiled here.
+/// kernel cache that another machine has filled, but measured kernels are compiled here, except with
+/// ATTUNE_BUILD=never: of a fleet's agents some compile and some measure.
 void require_compilers(const std::vector<CompileTask>& tasks) {
+  if (const char* const build = variable_or_null("ATTUNE_BUILD");
+      build != nullptr && std::string_view(build) == "never")
+    return;
   for (const CompileTask& task : tasks) {
     if (const Compiler* const known = find_compiler(task.compiler)) known->toolchain();
   }

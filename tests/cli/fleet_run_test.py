@@ -312,5 +312,24 @@ class HostSession(Session):
         self.assertIn("conv.im2col", solvers)
 
 
+    def test_one_agent_compiles_and_another_without_a_compiler_measures_what_is_built(self):
+        cache = {"ATTUNE_CACHE": str(self.folder / "shared")}
+        nothing = {**cache, "PATH": str(self.work)}
+        self.begin("perf_compile,perf_eval", "\n".join(LINES.splitlines()[1:2]) + "\n")
+        run = ("fleet", "run", "--session", "1", "--json", "--max-trials", "4")
+        refused = self.attune(*run, "--steps", "perf_compile", env=nothing, status=4)
+        self.assertRegex(refused.stderr, "compiler.hostcc is '.*' in the session and absent here")
+        built = self.attune(*run, "--steps", "perf_compile", env=cache, timeout=110).json
+        self.assertEqual((built["failed"], built["left"]), (0, []))
+        kernels = story.snapshot(self.folder / "shared")
+        measured = self.attune(*run, "--steps", "perf_eval", *self.device, *QUIET, env=nothing, timeout=110)
+        self.assertIn("because this machine lacks compiler.hostcc", measured.stderr)
+        self.assertEqual((measured.json["failed"], measured.json["left"]), (0, []), str(measured))
+        self.assertEqual({name for name in story.snapshot(self.folder / "shared") if name.endswith(".so")},
+                         {name for name in kernels if name.endswith(".so")})
+        found = {solver for solver, in self.query("SELECT DISTINCT solver FROM shortlist")}
+        self.assertTrue(found & {"jit_cpu.conv", "conv.im2col"}, found)
+
+
 if __name__ == "__main__":
     story.main()

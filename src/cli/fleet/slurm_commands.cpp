@@ -113,6 +113,15 @@ std::vector<std::string> flags_for_agents(const SubmitOptions& options, const Ag
   return flags;
 }
 
+/// The file of this program, which the agents run.
+std::filesystem::path own_program() {
+  std::error_code error;
+  auto file = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error || !std::filesystem::exists(file, error))
+    fail(ErrorCode::invalid_input, "this program's file was moved or replaced, start it again: '{}'", file.string());
+  return file;
+}
+
 int submit_agents(const SubmitOptions& options) {
   SlurmSubmission submission = options.submission;
   submission.time_s = duration_option(options.time, "--time");
@@ -121,8 +130,7 @@ int submit_agents(const SubmitOptions& options) {
     if (!value->empty()) duration_option(*value, flag);
   }
   submission.mark = slurm_mark(shared_store(), submission.session);
-  std::error_code error;
-  submission.program = std::filesystem::read_symlink("/proc/self/exe", error);
+  submission.program = own_program();
   const auto store = existing_fleet_store();
   const FleetSession session = store->session(submission.session);
   if (session.state != name(SessionState::open))
@@ -241,6 +249,7 @@ int show_fleet(const SlurmOptions& options) {
   std::string why_unknown;  // Slurm's jobs.
   try {
     jobs = jobs_of_session(options.session);
+    std::erase_if(jobs, [](const SlurmJob& job) { return job.has_ended_well(); });
   } catch (const Error& error) {
     why_unknown = error.what();
   }

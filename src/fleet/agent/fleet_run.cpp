@@ -27,6 +27,7 @@
 #include "device/device_kind.h"
 #include "fleet/agent/agent_name.h"
 #include "fleet/agent/compile_jobs.h"
+#include "fleet/agent/device_locks.h"
 #include "fleet/agent/fleet_display.h"
 #include "fleet/agent/fleet_environment.h"
 #include "fleet/agent/fleet_work.h"
@@ -103,6 +104,7 @@ struct AgentWaits {
 
 /// What an agent works on.
 struct AgentDevices {
+  std::optional<DeviceLocks> locks;
   DeviceInfo info;
   std::vector<Environment> environments;  ///< Empty: it only compiles, for a device that need not be here.
   std::unique_ptr<Kernels> own_kernels;   ///< Then.
@@ -464,16 +466,27 @@ std::vector<FleetSolver> solvers_to_compile(const FleetSession& session) {
   return here;
 }
 
+constexpr std::string_view kCompilerPrefix = "compiler.";
+
 /// The compilers among a session's versions, as they are here.
 Versions compilers_here(const Versions& versions) {
-  constexpr std::string_view kPrefix = "compiler.";
   Versions here;
   for (const auto& [component, version] : versions) {
-    if (!component.starts_with(kPrefix)) continue;
-    const std::string toolchain = toolchain_if_any(std::string_view(component).substr(kPrefix.size()));
+    if (!component.starts_with(kCompilerPrefix)) continue;
+    const std::string toolchain = toolchain_if_any(std::string_view(component).substr(kCompilerPrefix.size()));
     if (!toolchain.empty()) here.emplace(component, toolchain);
   }
   return here;
+}
+
+/// The missing ones among them.
+std::vector<std::string> missing_compilers(const Versions& versions) {
+  const Versions here = compilers_here(versions);
+  std::vector<std::string> missing;
+  for (const auto& [component, version] : versions) {
+    if (component.starts_with(kCompilerPrefix) && !here.contains(component)) missing.push_back(component);
+  }
+  return missing;
 }
 
 /// Compares the session's environment with this one. Without a device: the solvers that compile, their compilers, and
@@ -482,27 +495,33 @@ std::vector<std::string> differences_here(const FleetSession& session, const Age
                                           const FleetRunOptions& options) {
   std::vector<FleetSolver> solvers;
   FleetEnvironment here = session.environment;
-  const Versions compilers = compilers_here(here.versions);
   if (devices.environments.empty()) {
     solvers = solvers_to_compile(session);
     here.variables = options.tune.variables;
-    std::erase_if(here.versions, [](const auto& one) { return one.first.starts_with("compiler."); });
+    std::erase_if(here.versions, [](const auto& one) { return one.first.starts_with(kCompilerPrefix); });
+    const Versions compilers = compilers_here(session.environment.versions);
     here.versions.insert(compilers.begin(), compilers.end());
   } else {
     const auto listed = list_solvers(*devices.environments.front().executor);
     solvers = solvers_of(listed);
     here = fleet_environment(devices.info, options.tune.variables, versions_of(listed, session.solvers));
-    const bool only_measures = std::ranges::none_of(options.steps, compiles);
-    for (const auto& [component, version] : session.environment.versions) {
-      if (!only_measures || !component.starts_with("compiler.") || compilers.contains(component)) continue;
-      print_line(stderr, fmt::format("note: {} is not here, so only kernels that are built are measured",
-                                     component.substr(component.find('.') + 1)));
-      here.versions.insert_or_assign(component, version);
+    if (std::ranges::none_of(options.steps, compiles)) {
+      for (const std::string& component : missing_compilers(session.environment.versions))
+        here.versions.insert_or_assign(component, session.environment.versions.at(component));
     }
   }
   auto found = differences(session.environment, here);
   for (std::string& one : solver_differences(session.solvers, solvers)) found.push_back(std::move(one));
   return found;
+}
+
+/// Of devices such as `cuda:0,cuda:1`.
+std::vector<std::string> lock_names(const std::string& ids) {
+  std::vector<std::string> names;
+  for (const std::string_view id : split(ids, ',')) {
+    if (std::string name = lock_name(std::string(trim(id))); !name.empty()) names.push_back(std::move(name));
+  }
+  return names;
 }
 
 /// No environments and no kernels after an interrupt.
@@ -514,7 +533,18 @@ AgentDevices open_agent_devices(const FleetRunOptions& options, const FleetSessi
     print_notes(registry().notices());
     return devices;
   }
-  devices.environments = open_agent_environments(options.tune, devices_of(options.tune, session));
+  if (std::ranges::none_of(options.steps, compiles)) {
+    const auto missing = missing_compilers(session.environment.versions);
+    if (!missing.empty()) {
+      print_line(stderr, fmt::format("note: only kernels that are built are measured, because this machine lacks {}",
+                                     join(missing, ", ")));
+      ::setenv("ATTUNE_BUILD", "never", 1);  // For the workers.
+    }
+  }
+  DeviceChoice choice = devices_of(options.tune, session);
+  choice.ids = ids_to_open(choice, isolation_option(options.tune.isolation));
+  devices.locks.emplace(lock_names(choice.ids));
+  devices.environments = open_agent_environments(options.tune, choice);
   if (!devices.environments.empty()) devices.info = devices.environments.front().device();
   return devices;
 }

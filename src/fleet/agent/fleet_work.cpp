@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <thread>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -20,6 +21,7 @@ constexpr double kLookAtOthersS = 4;      // The same while other agents hold jo
 constexpr double kCountPause = 20;        // Pause between two counts, in their own durations.
 constexpr double kMaxRetryWaitS = 90;     // Wait for jobs that are queued, free, and cannot be claimed yet.
 constexpr int kMaxTransientFailures = 3;  // Of one job in one run.
+constexpr int kMaxDeviceFailures = 3;     // Of jobs in a row on one device.
 
 }  // namespace
 
@@ -165,8 +167,20 @@ void FleetWork::done(ProblemId id, const TuneResult& result) {
     hold(job);
 }
 
+/// Counts the jobs in a row that failed on the calling thread's device without a candidate to blame. Throws device at
+/// the third: other agents take them.
+void FleetWork::watch_device(const JobOutcome& outcome) {
+  int& num_failures = num_device_failures_[std::this_thread::get_id()];
+  num_failures = outcome.status == Status::device_lost ? num_failures + 1 : 0;
+  if (num_failures < kMaxDeviceFailures) return;
+  ++counts_.num_given_back;
+  fail(ErrorCode::device, "{} jobs in a row failed on {}, and no candidate is to blame: {}", num_failures,
+       options_.device.id, outcome.detail);
+}
+
 void FleetWork::commit(const ClaimedJob& job, JobOutcome outcome, double seconds) {
   held_.push_back(job);  // If the queue throws, release_all() gives it back.
+  watch_device(outcome);
   // The store queues it again without an attempt; without a limit this run would repeat it endlessly.
   if (!counts_as_attempt(outcome.status) && ++num_transient_[job.id] >= kMaxTransientFailures) {
     ++counts_.num_given_back;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -68,7 +69,8 @@ class FleetWork final : public WorkSource {
   /// Throws like JobQueue::claim(); nothing while the store is away. Jobs that are no problem here are committed as
   /// `unsupported`.
   std::optional<Task> take() override;
-  /// Throws like JobQueue::commit().
+  /// Throws like JobQueue::commit(); device when three jobs in a row failed on the calling thread's device and no
+  /// candidate is to blame.
   void done(ProblemId id, const TuneResult& result) override;
   void give_back(ProblemId id) override;
   bool is_lost(ProblemId id) override;
@@ -95,6 +97,7 @@ class FleetWork final : public WorkSource {
   std::optional<WorkItem> item_of(const ClaimedJob& job) ATTUNE_REQUIRES(mutex_);
   void commit(const ClaimedJob& job, JobOutcome outcome, double seconds) ATTUNE_REQUIRES(mutex_);
   std::vector<FleetKernel> kernels_of(const JobOutcome& outcome) const;
+  void watch_device(const JobOutcome& outcome) ATTUNE_REQUIRES(mutex_);
   void hold(const ClaimedJob& job) ATTUNE_REQUIRES(mutex_);
   void drop_lost(const std::vector<int64_t>& lost) ATTUNE_REQUIRES(mutex_);
   std::vector<ClaimedJob> own_jobs() const ATTUNE_REQUIRES(mutex_);
@@ -111,6 +114,7 @@ class FleetWork final : public WorkSource {
   std::vector<ClaimedJob> held_ ATTUNE_GUARDED_BY(mutex_);  // Cut short; released at the end.
   std::set<ProblemId> lost_ ATTUNE_GUARDED_BY(mutex_);
   std::map<int64_t, int> num_transient_ ATTUNE_GUARDED_BY(mutex_);  // Transient failures in this run, by job.
+  std::map<std::thread::id, int> num_device_failures_ ATTUNE_GUARDED_BY(mutex_);  // In a row; each device has a thread.
   std::map<ProblemId, double> costs_s_ ATTUNE_GUARDED_BY(mutex_);
   double all_costs_s_ ATTUNE_GUARDED_BY(mutex_) = 0;  // Of all problems given out so far.
   size_t num_costs_ ATTUNE_GUARDED_BY(mutex_) = 0;

@@ -299,19 +299,47 @@ TEST_F(FleetWorkTest, AJobThatWasCutShortIsNotTakenTwiceInOneRun) {
   EXPECT_EQ(queue_.at(1).state, JobState::queued);
 }
 
-TEST_F(FleetWorkTest, AFailureOfTheMachineIsTriedThreeTimesInOneRun) {
+TEST_F(FleetWorkTest, ThreeFailuresOfTheMachineEndTheDevice) {
   queue_.add(FleetStep::perf_eval, kProblem, kSolver);
+  queue_.add(FleetStep::perf_eval, kOther, kSolver);
   FleetWork work(queue_, work_options(), clock_);
-  for (int i = 0; i < 3; ++i) {
+  const auto end_next = [&](Status status) {
     const auto task = taken(work);
-    const std::vector<std::pair<Candidate, Outcome>> failures = {{{}, {.status = Status::device_lost}}};
-    work.done(task.id,
-              {.problem = task.item.problem, .ending = Ending::unsupported, .reason = "r", .failures = failures});
+    TuneResult result{.problem = task.item.problem, .ending = Ending::unsupported, .reason = "r"};
+    result.failures = {{{}, {.status = status}}};
+    work.done(task.id, result);
+  };
+  end_next(Status::device_lost);
+  end_next(Status::device_lost);
+  try {
+    end_next(Status::device_lost);
+    FAIL() << "the device goes on";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::device);
+    EXPECT_THAT(error.what(), HasSubstr("no candidate is to blame: r"));
   }
-  EXPECT_FALSE(work.take());
   EXPECT_EQ(queue_.num_commits, 2u);
   work.release_all();
   EXPECT_EQ(queue_.at(1).state, JobState::queued);
+  EXPECT_EQ(queue_.at(2).state, JobState::queued);
+}
+
+TEST_F(FleetWorkTest, FailuresOfTheMachineBetweenOthersDoNotEndTheDevice) {
+  queue_.add(FleetStep::perf_eval, kProblem, kSolver);
+  queue_.add(FleetStep::perf_eval, kOther, kSolver);
+  FleetWork work(queue_, work_options(), clock_);
+  const auto fail_next = [&](Status status) {
+    const auto task = taken(work);
+    TuneResult result{.problem = task.item.problem, .ending = Ending::unsupported, .reason = "r"};
+    result.failures = {{{}, {.status = status}}};
+    work.done(task.id, result);
+  };
+  fail_next(Status::device_lost);
+  fail_next(Status::device_lost);
+  fail_next(Status::wrong_result);
+  EXPECT_EQ(queue_.at(1).state, JobState::failed);
+  fail_next(Status::device_lost);
+  EXPECT_EQ(queue_.num_commits, 4u);
 }
 
 TEST_F(FleetWorkTest, WaitsForJobsOfOtherAgentsAndSaysSoOnce) {

@@ -19,6 +19,8 @@ struct SlurmJob {
   int64_t num_restarts = 0;
   bool is_running() const noexcept { return state == "RUNNING"; }
   bool is_waiting() const noexcept { return state == "PENDING"; }
+  /// Slurm lists a job that has ended for some minutes.
+  bool has_ended_well() const noexcept { return state == "COMPLETED" || state == "CANCELLED"; }
   /// `12_3`, as scancel reads it.
   std::string shown_id() const;
 };

@@ -21,6 +21,7 @@ TEST(Squeue, ReadsWhatSlurm2205Prints) {
   ASSERT_THAT(jobs, SizeIs(2)) << "the third has another comment";
   EXPECT_EQ(jobs[0].shown_id(), "1_0");
   EXPECT_TRUE(jobs[0].is_running());
+  EXPECT_FALSE(jobs[0].has_ended_well());
   EXPECT_EQ(jobs[0].name, "attune-1-eval");
   EXPECT_EQ(jobs[0].user, "alice");
   EXPECT_EQ(jobs[0].node, "n1");
@@ -42,6 +43,17 @@ TEST(Squeue, ReadsNumbersAsObjectsAndStatesAsLists) {
   EXPECT_EQ(jobs[0].shown_id(), "8_3");
   EXPECT_TRUE(jobs[0].is_running());
   EXPECT_EQ(jobs[0].num_restarts, 2);
+}
+
+TEST(Squeue, AJobMayHaveEnded) {
+  for (const auto& [state, has_ended_well] :
+       {std::pair("COMPLETED", true), std::pair("CANCELLED", true), std::pair("FAILED", false), std::pair("", false)}) {
+    const auto jobs =
+        parse_squeue(jobs_text(std::string(R"({"comment": "m", "job_id": 9, "job_state": ")") + state + R"("})"), "m");
+    ASSERT_THAT(jobs, SizeIs(1));
+    EXPECT_EQ(jobs[0].has_ended_well(), has_ended_well) << state;
+    EXPECT_FALSE(jobs[0].is_running() || jobs[0].is_waiting()) << state;
+  }
 }
 
 TEST(Squeue, AJobWithoutAnArrayHasItsOwnNumber) {
