@@ -4,9 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/file.h"
 #include "device/fake/fake_device.h"
 #include "measure/contenders.h"
 #include "measure/local_executor.h"
+#include "process/temporary_folder.h"
 #include "solver/contender.h"
 #include "solver/registry.h"
 #include "testing/campaign_values.h"
@@ -105,13 +107,14 @@ TEST_F(RowCheckTest, AKernelOfAnyVersionIsThatOfThisProgram) {
 }
 
 TEST(RowsToCheck, OfTheScriptNameItsKernelOrSayWhyThereIsNone) {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder("row-check-test");
   const auto file = folder.path() / "old.yaml";
-  write_file(file,
-             "- {M: 1, N: 2, K: 3, BLOCK_SIZE_M: 16, BLOCK_SIZE_N: 32, BLOCK_SIZE_K: 64, GROUP_SIZE_M: 1, SPLIT_K: 2, "
-             "num_warps: 4, num_stages: 2, waves_per_eu: 0, kpack: 2}\n"
-             "- {M: 1, N: 2, K: 3, BLOCK_SIZE_M: 16, NUM_SMS: 304}\n"
-             "- {M: 1, N: 2, K: 3, BLOCK_SIZE_M: 16}\n");
+  write_file_atomically(
+      file,
+      "- {M: 1, N: 2, K: 3, BLOCK_SIZE_M: 16, BLOCK_SIZE_N: 32, BLOCK_SIZE_K: 64, GROUP_SIZE_M: 1, SPLIT_K: 2, "
+      "num_warps: 4, num_stages: 2, waves_per_eu: 0, kpack: 2}\n"
+      "- {M: 1, N: 2, K: 3, BLOCK_SIZE_M: 16, NUM_SMS: 304}\n"
+      "- {M: 1, N: 2, K: 3, BLOCK_SIZE_M: 16}\n");
   std::vector<std::string> notices;
   const auto rows = read_rows_to_check(file, "", FakeDevice().info(), notices);
   ASSERT_EQ(rows.size(), 3u);
