@@ -241,7 +241,7 @@ TEST_F(FakeTritonTest, RefusesOptionsThatDoNotFitTheKernel) {
       {{"--argument=a:*fp16"}, "no option gives these parameters of the kernel: N"},
       {{"--argument=a:*fp16", "--constant=N:4", "--constant=N:5"}, "no other parameter of this name: '--constant=N:5'"},
       {{"--argument=b:*fp16"}, "no other parameter of this name: '--argument=b:*fp16'"},
-      {{"--argument=a:*fp16:8"}, "no such option: '--argument=a:*fp16:8'"},
+      {{"--argument=a:*fp16:3"}, "no such option: '--argument=a:*fp16:3'"},
       {{"--constant=N:four"}, "expects an integer: '--constant=N:four'"},
       {{"-O3"}, "no such option: '-O3'"}};
   for (const auto& [options, why] : cases) {

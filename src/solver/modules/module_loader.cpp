@@ -105,14 +105,15 @@ bool has_room_for_library() {
 
 /// Why a library that starts threads must not be opened; empty: it may.
 std::string why_no_threads() {
+  const size_t cores = std::max<size_t>(1, process_cores().size());
+  if (!can_start_threads(cores - 1))
+    return fmt::format(
+        "its library starts {} threads, which the system refuses: raise the limit of processes (ulimit -u, pids.max)",
+        cores - 1);
   if (!has_room_for_library())
     return "its library waits without end where it gets no memory, and 192 MiB are not free: raise the limit of the "
            "address space (ulimit -v)";
-  const size_t cores = std::max<size_t>(1, process_cores().size());
-  if (can_start_threads(cores - 1)) return {};
-  return fmt::format(
-      "its library starts {} threads, which the system refuses: raise the limit of processes (ulimit -u, pids.max)",
-      cores - 1);
+  return {};
 }
 
 /// The file of a module; empty if it is missing.

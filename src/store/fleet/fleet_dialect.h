@@ -64,7 +64,8 @@ class FleetDialect {
     std::string_view hex;          ///< The hexadecimal digits of the bytes in {}.
     /// After a table `job x` whose rows are sought by session and configuration, or by their ids: names that index.
     std::string_view by_configuration, by_id;
-    std::string_view analyse;  ///< Counts the rows of table {} for the planner; empty: it needs no such call.
+    std::string_view analyse;     ///< Counts the rows of table {} for the planner; empty: it needs no such call.
+    std::string_view num_tables;  ///< How many tables of the name {0} the database has; of an empty name: of all.
   };
   /// Types of columns in the tables of docs/formats/fleet_store.md.
   struct Types {
@@ -87,8 +88,6 @@ class FleetDialect {
   virtual std::vector<std::string> settings() const = 0;
   /// Begins a transaction whose readers see one state of the store.
   virtual std::vector<std::string> begin_reading() const = 0;
-  /// How many tables the database has, ours and others.
-  virtual std::string num_tables_query(const std::string& name) const = 0;
   /// Keeps other migrations out until unlock; empty: the transaction does.
   virtual std::string lock_migrations() const = 0;
   virtual std::string unlock_migrations() const { return ""; }

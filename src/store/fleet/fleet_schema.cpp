@@ -102,16 +102,18 @@ class FleetMigration {
     return found;
   }
 
+  long long num_tables(const char* name) { return number(fmt::format(fmt::runtime(dialect_.words.num_tables), name)); }
+
   int checked_version() {
     // The tables are counted first: another process that makes them sets the id in the same transaction.
-    const long long num_tables = number(dialect_.num_tables_query(""));
+    const long long all = num_tables("");
     if (connection_.file() != nullptr) {
       const long long owner = number("PRAGMA application_id");
-      if (owner != kFleetApplicationId && (num_tables > 0 || owner != 0)) fail_other_program(named());
-    } else if (num_tables > 0 && number(dialect_.num_tables_query("schema_version")) == 0) {
+      if (owner != kFleetApplicationId && (all > 0 || owner != 0)) fail_other_program(named());
+    } else if (all > 0 && num_tables("schema_version") == 0) {
       fail_other_program(named());
     }
-    if (num_tables == 0) return 0;
+    if (all == 0) return 0;
     if (number("SELECT count(*) FROM schema_version WHERE program NOT LIKE 'attune%'") > 0) fail_other_program(named());
     const long long version = number("SELECT coalesce(max(number), 0) FROM schema_version");
     if (version > kFleetSchemaVersion)

@@ -32,6 +32,9 @@ constexpr FleetDialect::Words kMariadbWords = {
     .by_configuration = " FORCE INDEX (session)",
     .by_id = " FORCE INDEX (PRIMARY)",
     .analyse = "",
+    .num_tables =
+        "SELECT count(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE()"
+        " AND ('{0}' = '' OR TABLE_NAME = '{0}')",
 };
 
 constexpr FleetDialect::Types kMariadbTypes = {
@@ -85,13 +88,6 @@ class MariadbDialect final : public FleetDialect {
 
   std::vector<std::string> begin_reading() const override {
     return {"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ", "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY"};
-  }
-
-  std::string num_tables_query(const std::string& name) const override {
-    return fmt::format(
-        "SELECT count(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE()"
-        " AND ('{0}' = '' OR TABLE_NAME = '{0}')",
-        name);
   }
 
   std::string lock_migrations() const override {

@@ -29,6 +29,9 @@ constexpr FleetDialect::Words kPostgresqlWords = {
     .by_configuration = "",
     .by_id = "",
     .analyse = "ANALYZE {}",
+    .num_tables =
+        "SELECT count(*) FROM information_schema.tables WHERE table_schema = current_schema()"
+        " AND ('{0}' = '' OR table_name = '{0}')",
 };
 
 constexpr FleetDialect::Types kPostgresqlTypes = {
@@ -76,13 +79,6 @@ class PostgresqlDialect final : public FleetDialect {
 
   std::vector<std::string> begin_reading() const override {
     return {"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"};
-  }
-
-  std::string num_tables_query(const std::string& name) const override {
-    return fmt::format(
-        "SELECT count(*) FROM information_schema.tables WHERE table_schema = current_schema()"
-        " AND ('{0}' = '' OR table_name = '{0}')",
-        name);
   }
 
   std::string lock_migrations() const override { return "SELECT pg_advisory_xact_lock(1098151014)"; }  // "Attf"

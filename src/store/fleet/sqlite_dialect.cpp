@@ -25,6 +25,7 @@ constexpr FleetDialect::Words kSqliteWords = {
     .by_configuration = "",
     .by_id = "",
     .analyse = "",
+    .num_tables = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND ('{0}' = '' OR name = '{0}')",
 };
 
 constexpr FleetDialect::Types kSqliteTypes = {
@@ -48,10 +49,6 @@ class SqliteDialect final : public FleetDialect {
   std::string connect_string(const StoreAddress&) const override { return {}; }  // SqlConnection opens it.
   std::vector<std::string> settings() const override { return {}; }
   std::vector<std::string> begin_reading() const override { return {"BEGIN"}; }
-  std::string num_tables_query(const std::string& name) const override {
-    return fmt::format("SELECT count(*) FROM sqlite_master WHERE type = 'table' AND ('{0}' = '' OR name = '{0}')",
-                       name);
-  }
   std::string lock_migrations() const override { return {}; }
   SqlFault fault_of(std::string_view, bool) const override { return SqlFault::other; }
 
