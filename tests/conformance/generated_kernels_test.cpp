@@ -136,6 +136,17 @@ const GeneratingSolver kOnGpu = {
     .max_depth = 9000,
     .depth_multiple = 8};
 
+const GeneratingSolver kOnGpuByTriton = {
+    .id = "triton.gemm",
+    .op = "gemm_a16w16",
+    .device = "cuda:0",
+    .kinds = {"dtype=bf16", "dtype=bf16 bias=1", "dtype=fp16 outdtype=fp32 bias=1", "dtype=fp16 trans_b=0",
+              "dtype=fp32 bias=1", "dtype=bf16 trans_a=1", "dtype=fp16 trans_a=1 trans_b=0 bias=1"},
+    .max_rows = 300,
+    .max_columns = 1200,
+    .max_depth = 9000,
+    .depth_multiple = 8};
+
 class GeneratedKernels : public testing::TestWithParam<GeneratingSolver> {
  protected:
   void SetUp() override {
@@ -146,6 +157,10 @@ class GeneratedKernels : public testing::TestWithParam<GeneratingSolver> {
     device_ = open_device(GetParam().device);
     if (!solver_->supports(problem_of(GetParam().kinds.front(), 1, 1, 1), device_->info()).yes)
       GTEST_SKIP() << GetParam().id << " does not support this processor";
+    for (const SolverEntry& entry : registry().entries()) {
+      if (entry.id != GetParam().id) continue;
+      if (const std::string why = Registry::why_unavailable(entry); !why.empty()) GTEST_SKIP() << why;
+    }
     backend_ = solver_->open(*device_);
   }
 
@@ -290,7 +305,7 @@ TEST_P(GeneratedKernels, RandomConfigsAreRightAtRandomSizes) {
 
 /// A change of a kernel's text that makes it wrong at some sizes.
 struct TextFault {
-  const char *name, *right, *wrong, *config, *problem;
+  const char *name, *right, *wrong, *config, *problem, *solver = "jit_cuda.gemm";
 };
 constexpr const char* kTileOfParts =
     "kernel=tile;block_m=32;block_n=64;block_k=64;stages=4;m_warps=1;n_warps=4;group_m=1;split_k=4;reduce=block";
@@ -298,6 +313,11 @@ constexpr const char* kTileOfParts =
 constexpr const char* kManyTilesOfParts =
     "kernel=tile;block_m=32;block_n=64;block_k=64;stages=4;m_warps=1;n_warps=4;group_m=1;split_k=3;reduce=block";
 constexpr const char* kStream = "kernel=stream;rows=8;columns=16;warps=2;depth_warps=4;unroll=2;split_k=1";
+// Of three rows of tiles in groups of two.
+constexpr const char* kTritonTile =
+    "BLOCK_SIZE_M=64;BLOCK_SIZE_N=64;BLOCK_SIZE_K=64;GROUP_SIZE_M=2;SPLIT_K=1;num_warps=4;num_stages=3";
+constexpr const char* kTritonParts =
+    "BLOCK_SIZE_M=64;BLOCK_SIZE_N=64;BLOCK_SIZE_K=64;GROUP_SIZE_M=1;SPLIT_K=4;num_warps=4;num_stages=3";
 constexpr TextFault kTextFaults[] = {
     {"the end of K is dropped", "divided(tile.end - begin + kBlockK - 1, kBlockK)",
      "divided(tile.end - begin, kBlockK)", kTileOfParts, "m=20 n=700 k=4040 dtype=bf16"},
@@ -312,7 +332,26 @@ constexpr TextFault kTextFaults[] = {
     {"nobody waits for a copy", "copies_done<kStages - 2>();", "", kTileOfParts, "m=20 n=700 k=4096 dtype=bf16"},
     {"a row ends in the next one", "vector.words[i] = left >= 4 ?", "vector.words[i] = true ?", kStream,
      "m=5 n=1001 k=4099 dtype=bf16"},
+    {"half of the output is missing", "mask=(rows < m)[:, None] & (columns < n)[None, :])",
+     "mask=(rows < m)[:, None] & (columns < n // 2)[None, :])", kTritonTile, "m=150 n=700 k=512 dtype=bf16",
+     "triton.gemm"},
+    {"the last step of K is missing", "range(k_begin, k_end, BLOCK_SIZE_K)",
+     "range(k_begin, k_end - BLOCK_SIZE_K, BLOCK_SIZE_K)", kTritonTile, "m=150 n=700 k=8192 dtype=bf16", "triton.gemm"},
+    {"two parts of K are swapped in B",
+     "b_at = b + tl.minimum(columns, n - 1).to(tl.int64)[None, :] * k + (k_begin + steps)",
+     "b_at = b + tl.minimum(columns, n - 1).to(tl.int64)[None, :] * k + ((part ^ 1) * k_of_part + steps)", kTritonParts,
+     "m=150 n=700 k=8192 dtype=fp16", "triton.gemm"},
+    {"the last group of tiles has rows as the others", "tl.minimum(tiles_m - first_m, group_size_m)", "group_size_m",
+     kTritonTile, "m=150 n=700 k=512 dtype=bf16", "triton.gemm"},
 };
+
+std::vector<TextFault> faults_of(std::string_view solver) {
+  std::vector<TextFault> faults;
+  for (const TextFault& one : kTextFaults) {
+    if (one.solver == solver) faults.push_back(one);
+  }
+  return faults;
+}
 
 /// What compiles the kernel that a fault is about, with the fault or without.
 std::vector<CompileTask> tasks_of(const TextFault& fault, bool is_planted, const Solver& solver,
@@ -330,16 +369,18 @@ std::vector<CompileTask> tasks_of(const TextFault& fault, bool is_planted, const
 class GeneratedGpuKernels : public GeneratedKernels {};
 
 TEST_P(GeneratedGpuKernels, AWrongTextIsFoundOut) {
-  for (const TextFault& fault : kTextFaults) {
+  for (const TextFault& fault : faults_of(GetParam().id)) {
     const auto problem = Problem::parse(fmt::format("gemm_a16w16 {}", fault.problem));
     const Problem normal = op_of(problem).normalise(problem, device_->info());
     const auto tried = [&](bool is_wrong) {
-      const auto compiled = pool_.compile(tasks_of(fault, is_wrong, *solver_, device_->info()));
-      EXPECT_TRUE(compiled.front().binary.has_value()) << fault.name << ": " << compiled.front().outcome.detail;
-      if (!compiled.front().binary) return Status::compile_failed;
-      return finding(normal, Config::parse(fault.config),
-                     *backend_->prepare(normal, Config::parse(fault.config), {std::span(&*compiled.front().binary, 1)}))
-          .status;
+      std::vector<Binary> binaries;
+      for (const CompileResult& one : pool_.compile(tasks_of(fault, is_wrong, *solver_, device_->info()))) {
+        EXPECT_TRUE(one.binary.has_value()) << fault.name << ": " << one.outcome.detail;
+        if (!one.binary) return Status::compile_failed;
+        binaries.push_back(*one.binary);
+      }
+      const Config config = Config::parse(fault.config);
+      return finding(normal, config, *backend_->prepare(normal, config, {binaries})).status;
     };
     EXPECT_EQ(tried(false), Status::ok) << fault.name;
     EXPECT_EQ(tried(true), Status::wrong_result) << fault.name;
@@ -359,22 +400,21 @@ TEST(TextFaults, CompileWithoutAGpu) {
   }
   const DeviceInfo gpu = {
       .id = "cuda:0", .kind = "cuda", .gfx = "sm_90", .num_units = 132, .facts = {{"shared_bytes", 232448}}};
-  for (const TextFault& fault : kTextFaults) {
+  for (const TextFault& fault : faults_of(kOnGpu.id)) {
     const LibraryOutput output = nvrtc->library()->compile(tasks_of(fault, true, *solver, gpu).front());
     EXPECT_TRUE(output.is_compiled) << fault.name << ": " << output.log;
   }
 }
 
+std::string name_of_solver(const testing::TestParamInfo<GeneratingSolver>& instance) {
+  std::string name = instance.param.id;
+  std::replace(name.begin(), name.end(), '.', '_');
+  return name;
+}
 INSTANTIATE_TEST_SUITE_P(OnTheHost, GeneratedKernels, testing::Values(kOnHost, kInt8AndFp8, kFp8Blocks, kMxfp4),
-                         [](const auto& instance) {
-                           std::string name = instance.param.id;
-                           std::replace(name.begin(), name.end(), '.', '_');
-                           return name;
-                         });
-INSTANTIATE_TEST_SUITE_P(OnAGpu, GeneratedKernels, testing::Values(kOnGpu),
-                         [](const auto&) { return std::string("jit_cuda"); });
-INSTANTIATE_TEST_SUITE_P(OnAGpu, GeneratedGpuKernels, testing::Values(kOnGpu),
-                         [](const auto&) { return std::string("jit_cuda"); });
+                         name_of_solver);
+INSTANTIATE_TEST_SUITE_P(OnAGpu, GeneratedKernels, testing::Values(kOnGpu, kOnGpuByTriton), name_of_solver);
+INSTANTIATE_TEST_SUITE_P(OnAGpu, GeneratedGpuKernels, testing::Values(kOnGpu, kOnGpuByTriton), name_of_solver);
 
 }  // namespace
 }  // namespace attune
