@@ -183,8 +183,8 @@ class ATTUNE_API Dispatcher {
   /// its plan again (compiled kernels stay on disk); on a host also the calling thread's workspace. Shapes that were
   /// refused are tried again. Packed weights stay, and so do tables, opened libraries, and plans that calls in
   /// progress, other threads' last hits, keep() or captured graphs hold. The calling thread's last hit ends. On a
-  /// device with streams the call waits for the device; while a stream may be captured it frees nothing and returns 0,
-  /// and the plans leave with a later call. Memory of DispatcherOptions::workspaces goes back to that allocator, and
+  /// device with streams the call waits for the device; while a stream may be captured it does nothing and returns 0.
+  /// Memory of DispatcherOptions::workspaces goes back to that allocator, and
   /// counts. Any thread may call it, but not from within WorkspaceAllocator's functions.
   uint64_t release_memory();
 

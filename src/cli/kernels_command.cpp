@@ -160,6 +160,8 @@ int build_kernels(const KernelsOptions& options) {
   if (options.table.empty() == options.space.empty())
     fail(ErrorCode::invalid_input, "name a tuned table (--table), or a solver (--space) and a problem (--problem)");
   if (!options.space.empty()) return build_space(options);
+  if (!options.problem.empty() || options.max_kernels > 0)
+    fail(ErrorCode::invalid_input, "--problem and --max-kernels belong to --space, a table names its own problems");
   const Table table = Table::read(options.table, family_option(options.op));
   DeviceView view = view_of(options);
   const KernelRows rows =
@@ -195,7 +197,9 @@ void add_kernels_flags(CLI::App& command, Action& chosen) {
   build->add_option("--table", options->table, "Tuned table");
   build->add_option("--space", options->space, "In place of a table: solver whose configs for --problem are compiled");
   build->add_option("--problem", options->problem, "The problem of --space");
-  build->add_option("--max-kernels", options->max_kernels, "Most kernels of --space, chosen at random; 0: all")
+  build
+      ->add_option("--max-kernels", options->max_kernels,
+                   "About how many kernels of --space to compile, of configs chosen at random; 0: all")
       ->check(whole_numbers(0, 1'000'000));
   build->add_option("--op", options->op, "Family of the table, if its name does not identify it");
   add_device_flags(*build, options->devices, "Device; default: the first GPU, else cpu:0");

@@ -79,6 +79,7 @@ uint64_t PlanService::held_bytes() const {
 uint64_t PlanService::release_memory() {
   const Lock lock(guard_);
   const auto exemption = first().maker.exempt();
+  if (!may_wait()) return 0;  // Evicted plans would stay, and new ones would be made beside them.
   const uint64_t before = held_bytes();
   protect_plan(plans_.holder(), nullptr);
   plans_.evict_all([&](const CachedPlan& gone) ATTUNE_REQUIRES(guard_) { withdraw(gone); });

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The part of Bench that verifies timed candidates again.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -49,17 +50,21 @@ std::vector<Binary> SealedBinaries::load(std::span<const Binary> binaries) {
     if (inode_of(found->second.descriptor) != found->second.inode)
       fail(ErrorCode::io, "the memory of a compiled kernel was closed: {}", binary.recipe);
     binary.file = fmt::format("/proc/self/fd/{}", found->second.descriptor);
+    // Behind those that may be closed below, after all binaries of the call have their names.
+    if (const auto known = std::find(others_.begin(), others_.end(), binary.sha256); known != others_.end())
+      others_.splice(others_.end(), others_, known);
   }
+  close_others();
   return loaded;
 }
 
-/// Closes the oldest binary that no dynamic loader knows by its name, if there are many.
-void SealedBinaries::make_room() {
-  if (others_.size() < kMaxOthers) return;
-  const auto oldest = sealed_.find(others_.front());
-  if (inode_of(oldest->second.descriptor) == oldest->second.inode) ::close(oldest->second.descriptor);
-  sealed_.erase(oldest);
-  others_.pop_front();
+/// Closes those that were loaded longest ago and that no dynamic loader knows by their names.
+void SealedBinaries::close_others() {
+  for (; others_.size() > kMaxOthers; others_.pop_front()) {
+    const auto oldest = sealed_.find(others_.front());
+    if (inode_of(oldest->second.descriptor) == oldest->second.inode) ::close(oldest->second.descriptor);
+    sealed_.erase(oldest);
+  }
 }
 
 SealedBinaries::SealedFile SealedBinaries::seal(const Binary& binary) {
@@ -67,8 +72,6 @@ SealedBinaries::SealedFile SealedBinaries::seal(const Binary& binary) {
   if (sha256(bytes) != binary.sha256)
     fail(ErrorCode::io, "the file of a compiled kernel is not the one that was compiled, it changed meanwhile: '{}'",
          binary.file.string());
-  const bool is_other = !is_shared_object(bytes);
-  if (is_other) make_room();
   const int descriptor = ::memfd_create("attune-kernel", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (descriptor < 0) fail(ErrorCode::io, "no memory for a compiled kernel ({})", std::strerror(errno));
   if (!write_all(descriptor, bytes) ||
@@ -77,7 +80,7 @@ SealedBinaries::SealedFile SealedBinaries::seal(const Binary& binary) {
     ::close(descriptor);
     fail(ErrorCode::io, "a compiled kernel cannot be kept in memory ({})", std::strerror(error));
   }
-  if (is_other) others_.push_back(binary.sha256);
+  if (!is_shared_object(bytes)) others_.push_back(binary.sha256);
   return {descriptor, inode_of(descriptor)};
 }
 

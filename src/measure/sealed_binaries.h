@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-#include <deque>
+#include <list>
 #include <map>
 #include <span>
 #include <string>
@@ -35,9 +35,9 @@ class SealedBinaries {
     uint64_t inode = 0;  ///< Detects a reused descriptor number: a candidate may close descriptors.
   };
   SealedFile seal(const Binary& binary);
-  void make_room();
+  void close_others();
   std::map<std::string, SealedFile> sealed_;  ///< By sha256.
-  std::deque<std::string> others_;            ///< Those that are no shared objects, the oldest first.
+  std::list<std::string> others_;             ///< Those that are no shared objects, the last loaded at the end.
 };
 
 }  // namespace attune

@@ -65,6 +65,16 @@ TEST_F(SealedBinariesTest, OfThousandsOnlyTheLastAreOpen) {
   EXPECT_EQ(read_file(sealed_.load(std::vector{first})[0].file), "content of the first") << "it is read again";
 }
 
+TEST_F(SealedBinariesTest, NoneOfOneCallIsClosedForAnother) {
+  const Binary old = put("old", "content of the old");
+  sealed_.load(std::vector{old});
+  for (size_t i = 1; i < SealedBinaries::kMaxOthers; ++i)
+    sealed_.load(std::vector{put("kernel", "content " + std::to_string(i))});
+  const auto both = sealed_.load(std::vector{old, put("new", "content of the new")});
+  EXPECT_EQ(read_file(both[0].file), "content of the old");
+  EXPECT_EQ(read_file(both[1].file), "content of the new");
+}
+
 TEST_F(SealedBinariesTest, OneWhoseDescriptorACandidateClosedIsRefused) {
   const Binary kernel = put("kernel", "good");
   const auto file = sealed_.load(std::vector{kernel})[0].file.string();

@@ -77,7 +77,8 @@ std::vector<FleetStep> steps_to_submit(FleetStore& store, const SubmitOptions& o
 /// An array of agents that compile, then one of agents that measure; without jobs for it neither.
 std::vector<AgentArray> arrays_of(const SubmitOptions& options, const std::vector<FleetStep>& steps,
                                   const DeviceInfo& device) {
-  AgentArray compile{.kind = "compile", .steps = {}, .num_agents = options.nodes, .num_cores = options.cores};
+  AgentArray compile{
+      .kind = "compile", .compiles = true, .steps = {}, .num_agents = options.nodes, .num_cores = options.cores};
   AgentArray eval{.kind = "eval", .steps = {}, .num_agents = options.nodes, .num_cores = options.cores};
   for (const FleetStep step : steps) {
     const bool is_compile = step == FleetStep::perf_compile || step == FleetStep::find_compile;
@@ -101,8 +102,10 @@ std::vector<AgentArray> arrays_of(const SubmitOptions& options, const std::vecto
 /// Words for `attune fleet run`.
 std::vector<std::string> flags_for_agents(const SubmitOptions& options, const AgentArray& array) {
   std::vector<std::string> flags = {"--jobs", std::to_string(array.num_cores), "--wait", options.wait};
+  // An agent that compiles opens no device, unless one is named.
+  const std::string none, *const devices = array.compiles ? &none : &options.devices;
   for (const auto& [flag, value] :
-       {std::pair("--devices", &options.devices), std::pair("--budget", &options.budget),
+       {std::pair("--devices", devices), std::pair("--budget", &options.budget),
         std::pair("--journal", &options.journal), std::pair("--cache", &options.cache),
         std::pair("--patience", &options.patience), std::pair("--max-trials", &options.max_trials),
         std::pair("--quiet-wait", &options.quiet_wait)}) {

@@ -65,6 +65,12 @@ std::string_view answer_in(std::string_view output) {
   return output.substr(0, output.find('\n'));
 }
 
+/// A Python that did not come to its end may do so another time: on a cold disk, without memory.
+class NoAnswer : public Error {
+ public:
+  using Error::Error;
+};
+
 TritonPackage found_package(const PythonChoice& choice) {
   const TemporaryFolder folder("triton");
   ChildCommand command{
@@ -75,11 +81,14 @@ TritonPackage found_package(const PythonChoice& choice) {
   command.environment["PATH"] = program_search_path();
   const CommandResult result = run_command(std::move(command), kFindDeadline, kFindBytes);
   const auto answer = nlohmann::json::parse(answer_in(result.output), nullptr, false);
-  if (!answer.is_object())
-    fail(ErrorCode::unavailable,
-         "Python does not tell which Triton it has (it {}), set ATTUNE_PYTHON to another: '{}'{}",
-         result.status.describe(), choice.program,
-         trim(result.output).empty() ? "" : ": " + shown(trim(result.output).substr(0, 200)));
+  if (!answer.is_object()) {
+    const std::string why =
+        fmt::format("Python does not tell which Triton it has (it {}), set ATTUNE_PYTHON to another: '{}'{}",
+                    result.status.describe(), choice.program,
+                    trim(result.output).empty() ? "" : ": " + shown(trim(result.output).substr(0, 200)));
+    if (result.status.end != WaitStatus::End::exited) throw NoAnswer(ErrorCode::unavailable, why);
+    fail(ErrorCode::unavailable, "{}", why);
+  }
   try {
     if (!answer.contains("flaw"))
       return {.python = answer.at("python"),
@@ -114,6 +123,8 @@ TritonPackage triton_package() {
     Answer answer;
     try {
       answer.package = found_package(choice);
+    } catch (const NoAnswer&) {
+      throw;
     } catch (const Error& error) {
       if (error.code() != ErrorCode::unavailable) throw;
       answer.failure = error.what();

@@ -7,7 +7,6 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/variable.h"
 #include "device/device_kind.h"
 
 namespace attune {
@@ -26,8 +25,7 @@ DeviceLocks::DeviceLocks(const std::vector<std::string>& names, const std::files
 }
 
 std::filesystem::path DeviceLocks::default_folder() {
-  if (const char* runtime = variable_or_null("XDG_RUNTIME_DIR"))
-    return std::filesystem::path(runtime) / "attune-devices";
+  // The same with and without a login: agents under Slurm have none.
   return fmt::format("/tmp/attune-devices-{}", ::getuid());
 }
 

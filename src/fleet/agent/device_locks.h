@@ -16,7 +16,7 @@ class DeviceLocks {
   /// `names`: lock_name() of each device. Makes the folder. Throws invalid_input, naming the device, if another agent
   /// has it; io if the folder cannot be written.
   explicit DeviceLocks(const std::vector<std::string>& names, const std::filesystem::path& folder = default_folder());
-  /// `$XDG_RUNTIME_DIR/attune-devices`, else `/tmp/attune-devices-UID`.
+  /// `/tmp/attune-devices-UID`.
   static std::filesystem::path default_folder();
 
  private:

@@ -71,7 +71,7 @@ int64_t submit_batch(const std::string& script) {
 }
 
 std::vector<SlurmJob> slurm_jobs(std::string_view comment) {
-  return parse_squeue(run_slurm("squeue", {"--json"}, kMaxQueueBytes), comment);
+  return parse_squeue(run_slurm("squeue", {"--me", "--json"}, kMaxQueueBytes), comment);
 }
 
 void drain_jobs(const std::vector<SlurmJob>& jobs) {

@@ -102,6 +102,10 @@ class FleetMigration {
     return found;
   }
 
+  void execute(const std::string& statement) {
+    connection_.guard([&] { connection_.session() << statement; });
+  }
+
   long long num_tables(const char* name) { return number(fmt::format(fmt::runtime(dialect_.words.num_tables), name)); }
 
   int checked_version() {
@@ -138,14 +142,14 @@ class FleetMigration {
     std::string_view statements = kFleetMigrations.at(static_cast<size_t>(step));
     while (!statements.empty()) {  // SOCI runs one statement at a time.
       const size_t end = statements.find(';');
-      connection_.session() << fmt::format(fmt::runtime(statements.substr(0, end)), fmt::arg("serial", types.serial),
-                                           fmt::arg("int", types.integer), fmt::arg("name", types.name),
-                                           fmt::arg("text", types.text), fmt::arg("real", types.real),
-                                           fmt::arg("bytes", types.bytes), fmt::arg("end", types.table_end));
+      execute(fmt::format(fmt::runtime(statements.substr(0, end)), fmt::arg("serial", types.serial),
+                          fmt::arg("int", types.integer), fmt::arg("name", types.name), fmt::arg("text", types.text),
+                          fmt::arg("real", types.real), fmt::arg("bytes", types.bytes),
+                          fmt::arg("end", types.table_end)));
       statements.remove_prefix(end == std::string_view::npos ? statements.size() : end + 1);
     }
     if (step == 0) {
-      for (const std::string& one : dialect_.indexes()) connection_.session() << one;
+      for (const std::string& one : dialect_.indexes()) execute(one);
     }
     const int number = step + 1;
     const std::string program = std::string("attune ") + kVersion;
