@@ -32,6 +32,8 @@
 #include "report/evidence_file.h"
 #include "report/result_table.h"
 #include "report/time_report.h"
+#include "solver/registry.h"
+#include "solver/static/rule_choice.h"
 #include "tuner/interleaved.h"
 #include "tuner/problem/cost_forecast.h"
 #include "tuner/weight_configs.h"
@@ -320,6 +322,7 @@ CampaignResult run_campaign(const TuneOptions& options) {
   Executor& executor = *environments.front().executor;
   set_constants(how, options, device_kind(executor.device().kind));
   const TuneInputs inputs = read_tune_inputs(options, executor);
+  for (const WorkItem& item : inputs.items) check_rule_choice(how.rules, registry(), item.problem, executor.device());
   print_notices(inputs);
   std::vector<std::string> notices;
   how.bans = bans_of_user(notices);

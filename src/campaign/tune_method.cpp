@@ -44,6 +44,7 @@ std::string procedure_text(const TuneOptions& options, const TunerOptions& tuner
                                       : fmt::format("race/6 {}/{}", tuner.strategy.name, tuner.strategy.max_trials);
   if (tuner.contest.max_pairs > 0) text += fmt::format(" pairs<={}", tuner.contest.max_pairs);
   if (options.no_split_k) text += " no-split-k";
+  text += tuner.rules.text();
   return text;
 }
 
@@ -89,6 +90,7 @@ TunerOptions tuner_options(const TuneOptions& options) {
   tuner.iters = options.iters;
   tuner.libraries = libraries_option(options.libtype);
   tuner.split_k = !options.no_split_k;
+  tuner.rules = parse_rule_choice(options.rules, options.where, registry());
   tuner.retune = options.all;
   if (options.own_after) tuner.own_after = *options.own_after;
   tuner.budget_s = duration_option(options.budget, "--budget");
@@ -114,13 +116,15 @@ TunerOptions tuner_options(const TuneOptions& options) {
 }
 
 std::optional<RowCheckRequest> row_check_request(const TuneOptions& options) {
-  if (!options.run_config && options.compare_without_tuning.empty()) return std::nullopt;
-  RowCheckRequest request{.verify_only = !options.run_config, .devices = options.devices};
+  if (!options.run_config && !options.benchmark && options.compare_without_tuning.empty()) return std::nullopt;
+  RowCheckRequest request{.verify_only = !options.run_config && !options.benchmark,
+                          .benchmark = options.benchmark.value_or(""),
+                          .devices = options.devices};
   if (options.thread_limits.size() > 1) fail(ErrorCode::invalid_input, "a check takes one number of threads");
   if (!options.thread_limits.empty()) request.devices.threads = options.thread_limits.front();
-  request.file = options.run_config                      ? *options.run_config
-                 : options.compare_without_tuning == "=" ? options.size_file
-                                                         : options.compare_without_tuning;
+  request.file = options.run_config                                           ? *options.run_config
+                 : options.benchmark || options.compare_without_tuning == "=" ? options.size_file
+                                                                              : options.compare_without_tuning;
   if (request.file.empty()) request.file = options.output.empty() ? options.input : options.output;
   if (request.file.empty()) {
     fail(ErrorCode::invalid_input,

@@ -22,11 +22,13 @@ void set_constants(TunerOptions& tuner, const TuneOptions& options, const Device
 struct RowCheckRequest {
   std::string file;  ///< Tuned table or YAML results.
   bool verify_only = false;
+  std::string benchmark;  ///< File of the times, `-`: standard output; empty: the results are printed as by `check`.
   DeviceChoice devices;
 };
-/// Returns the check that `--run_config` (rows are verified and timed) or `--compare_wo_tuning` (verified) asks for;
-/// nullopt without these flags. The file is the flag's own, else `--gemm_size_file` (for `--compare_wo_tuning` only),
-/// else the output, else the input. Throws invalid_input when there is no file, or for several numbers of threads.
+/// Returns the check that `--run_config` and `--benchmark` (rows are verified and timed) or `--compare_wo_tuning`
+/// (verified) ask for; nullopt without these flags. The file is the flag's own, else `--gemm_size_file` (for
+/// `--compare_wo_tuning` only), else the output, else the input. Throws invalid_input when there is no file, or for
+/// several numbers of threads.
 std::optional<RowCheckRequest> row_check_request(const TuneOptions& options);
 
 }  // namespace attune

@@ -83,6 +83,15 @@ TEST(TuneMethod, TheProcedureNamesWhatDecisionsDependOn) {
             "exhaustive/1 5+101");
 }
 
+TEST(TuneMethod, TheProcedureNamesTheRulesOfTheUser) {
+  EXPECT_EQ(procedure([](TuneOptions& options) { options.rules = "attune"; }), "race/6 auto/96") << "the default";
+  EXPECT_EQ(procedure([](TuneOptions& options) { options.where = {"fake.gemm: tile <= 32"}; }),
+            "race/6 auto/96 where=fake.gemm:tile <= 32");
+  for (const char* wrong : {"tile <= 32", "nothing.gemm: tile <= 32", "fake.gemm: tile <=", "fake.gemm:"})
+    EXPECT_THROW(method([&](TuneOptions& options) { options.where = {wrong}; }), Error) << wrong;
+  EXPECT_THROW(method([](TuneOptions& options) { options.rules = "tune_conv"; }), Error);
+}
+
 TEST(TuneMethod, TheExhaustiveSearchMeasuresAllCandidates) {
   const TunerOptions tuner = method([](TuneOptions& options) { options.search = "exhaustive"; });
   EXPECT_TRUE(tuner.exhaustive);

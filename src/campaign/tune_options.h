@@ -11,6 +11,7 @@
 #include "campaign/devices/open_devices.h"
 #include "formats/model_config/model_options.h"
 #include "ops/attribute_setting.h"
+#include "solver/static/rule_choice.h"
 
 namespace attune {
 
@@ -56,9 +57,12 @@ struct TuneOptions {
   /// Variables that the user set. Read when the options are made, before a registry sets some.
   std::vector<std::string> variables = library_variables();
   std::string libtype = "all", search = "race", inputs = "served", journal, isolation = "process";
+  std::string rules{kDefaultRuleSet};  ///< `--rules`
+  std::vector<std::string> where;      ///< `--where`, each `SOLVER: EXPRESSION`.
   bool no_split_k = false, compare = false;
   std::string compare_without_tuning;
   std::optional<std::string> run_config;
+  std::optional<std::string> benchmark;  ///< `--benchmark`: file of the times, `-`: standard output.
   std::string require;  ///< `--require`, as parse_requirement() reads it.
   double err_ratio = 0.05, min_gain_pct = 0.5;
   std::optional<uint32_t> warmup;

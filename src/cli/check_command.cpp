@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/line_output.h"
 #include "base/text.h"
 #include "campaign/devices/open_devices.h"
@@ -26,6 +27,7 @@
 #include "formats/csv/csv_document.h"
 #include "formats/tune_gemm/tune_gemm.h"
 #include "ops/family.h"
+#include "ops/gemm/gemm_shape.h"
 #include "report/comparison_output.h"
 #include "report/json_output.h"
 #include "report/result_table.h"
@@ -57,6 +59,13 @@ std::string line_of(const CheckedRow& row) {
   return line;
 }
 
+/// A timed row as the older tuner's --benchmark writes it; `T` means row-major (formats/tune_gemm).
+std::string benchmark_line(const CheckedRow& row) {
+  const auto shape = GemmShape::of(row.problem);
+  return fmt::format("{}{},{},{},{},{:.2f},{:.2f}", shape.trans_a ? 'N' : 'T', shape.b_is_kn ? 'T' : 'N', shape.m,
+                     shape.n, shape.k, 2 * shape.macs() / row.comparison.us / 1e6, row.comparison.us);
+}
+
 /// Opens the device; nothing after an interrupt.
 std::optional<Environment> environment_of(const CheckOptions& options) {
   try {
@@ -72,7 +81,7 @@ class CheckRun {
  public:
   CheckRun(const CheckOptions& options, const DeviceInfo& device, std::vector<CheckedRow> rows)
       : options_(options), device_(device), rows_(std::move(rows)), display_([this] { return progress(); }) {
-    if (!options_.json) display_.print_line(options_.table + " on " + device_text(device_), true);
+    if (prints_rows()) display_.print_line(options_.table + " on " + device_text(device_), true);
   }
 
   /// Ends early after an interrupt.
@@ -93,7 +102,9 @@ class CheckRun {
       check_row(row, *environment.executor, environment.kernels.get(), how);
       if (is_interrupted()) return;
       counts_.add(row.status);
-      if (options_.json)
+      if (!options_.benchmark.empty())
+        add_benchmark(row);
+      else if (options_.json)
         list_.push_back(to_json(row, device_));
       else if (row.status != CheckStatus::foreign)
         display_.print_line(line_of(row), true);
@@ -103,11 +114,13 @@ class CheckRun {
   /// Prints the counts, and what they mean for the table. Returns the exit status.
   int report() {
     display_.hide();
-    if (options_.json)
+    if (!options_.benchmark.empty())
+      print_benchmark();
+    else if (options_.json)
       print_json(list_);
     else
       print_line(stdout, last_line());
-    if (options_.json && is_interrupted()) print_notes(std::vector{last_line()});
+    if (!prints_rows() && is_interrupted()) print_notes(std::vector{last_line()});
     if (is_interrupted()) return interrupt_status();
     if (const size_t num = counts_.of(CheckStatus::not_taken); num > 0)
       print_notes(
@@ -123,6 +136,19 @@ class CheckRun {
   }
 
  private:
+  bool prints_rows() const { return !options_.json && options_.benchmark.empty(); }
+  /// Rows without a time are named on standard error.
+  void add_benchmark(const CheckedRow& row) {
+    if (row.comparison.us > 0) benchmark_ += benchmark_line(row) + "\n";
+    if (row.comparison.us <= 0 || !row.reason.empty()) print_line(stderr, line_of(row));
+  }
+  void print_benchmark() const {
+    const std::string text = "trans,M,N,K,TFLOPS,us\n" + benchmark_;
+    if (options_.benchmark == "-")
+      std::fputs(text.c_str(), stdout);
+    else
+      write_file_atomically(options_.benchmark, text);
+  }
   /// Numbers of threads that rows of this host are for, while it is opened with others.
   std::set<int64_t> other_threads() const {
     std::set<int64_t> all;
@@ -152,6 +178,7 @@ class CheckRun {
   const CheckedRow* now_ = nullptr;
   CheckCounts counts_;
   ordered_json list_ = ordered_json::array();
+  std::string benchmark_;  ///< Lines of the timed rows.
   LiveLine display_;
 };
 
@@ -162,6 +189,13 @@ std::vector<std::string> architectures_of(const std::string& table) {
 }  // namespace
 
 int run_check(CheckOptions options) {
+  if (!options.benchmark.empty()) {
+    if (!is_yaml(options.table))
+      fail(ErrorCode::invalid_input, "--benchmark times the entries of YAML results, and this is another file: '{}'",
+           shown(options.table, 500));
+    if (options.json) fail(ErrorCode::invalid_input, "--benchmark cannot be combined with --json: it writes CSV");
+    if (options.benchmark != "-") check_output(options.benchmark);
+  }
   if (miopen_file_or_named(options.table) != MiopenFile::none) {
     static_cast<void>(family_of_foreign_file("conv", options.op, "a file of MIOpen"));
     check_is_one_device(options.run.devices);

@@ -18,6 +18,8 @@ struct CheckOptions {
   double slower_than_pct = 25;
   bool strict = false;  ///< Fails if the speed of a row is unknown, too.
   bool json = false;
+  /// `--benchmark`: file for the times of YAML results as CSV, `-`: standard output, which then has nothing else.
+  std::string benchmark;
 };
 /// Returns 0; 1 if a row of this device is wrong or cannot be used (or, when timed, is confirmed slower than the
 /// baseline or its own time), or if nothing could be checked.

@@ -20,6 +20,7 @@
 #include "cli/flags/device_flags.h"
 #include "cli/flags/problem_option.h"
 #include "cli/flags/python_flag.h"
+#include "cli/flags/run_flags.h"
 #include "cli/flags/value_checks.h"
 #include "formats/csv/table.h"
 #include "ops/family.h"
@@ -27,6 +28,7 @@
 #include "report/kernel_listing.h"
 #include "search/prune.h"
 #include "solver/registry.h"
+#include "solver/static/rule_choice.h"
 #include "tables/kernel_rows.h"
 #include "tables/row_status.h"
 
@@ -35,6 +37,8 @@ namespace {
 
 struct KernelsOptions {
   std::string cache, table, op, info_file, space, problem;
+  std::string rules{kDefaultRuleSet};
+  std::vector<std::string> where;
   uint64_t max_kernels = 0;
   DeviceChoice devices;
   uint32_t jobs = 0;
@@ -121,7 +125,10 @@ int build_space(const KernelsOptions& options) {
          "k=64 dtype=bf16\"");
   DeviceView view = view_of(options);
   const Problem problem = parse_problem(options.problem, view.device());
-  const auto contenders = view.contenders(problem);
+  const RuleChoice rules = parse_rule_choice(options.rules, options.where, registry());
+  check_rule_choice(rules, registry(), problem, view.device());
+  auto contenders = view.contenders(problem);
+  for (Contender& one : contenders) one.space = rules.apply(one.space, one.solver);
   const Contender* const contender = find_contender(contenders, options.space);
   if (contender == nullptr)
     fail(ErrorCode::invalid_input, "no solver of this name is available, see `attune list solvers`: '{}'",
@@ -162,6 +169,8 @@ int build_kernels(const KernelsOptions& options) {
   if (!options.space.empty()) return build_space(options);
   if (!options.problem.empty() || options.max_kernels > 0)
     fail(ErrorCode::invalid_input, "--problem and --max-kernels belong to --space, a table names its own problems");
+  if (!options.where.empty() || options.rules != kDefaultRuleSet)
+    fail(ErrorCode::invalid_input, "--rules and --where choose the configs of --space, and --table names rows");
   const Table table = Table::read(options.table, family_option(options.op));
   DeviceView view = view_of(options);
   const KernelRows rows =
@@ -201,6 +210,7 @@ void add_kernels_flags(CLI::App& command, Action& chosen) {
       ->add_option("--max-kernels", options->max_kernels,
                    "About how many kernels of --space to compile, of configs chosen at random; 0: all")
       ->check(whole_numbers(0, 1'000'000));
+  add_rule_flags(*build, options->rules, options->where);
   build->add_option("--op", options->op, "Family of the table, if its name does not identify it");
   add_device_flags(*build, options->devices, "Device; default: the first GPU, else cpu:0");
   add_device_info_flag(*build, options->info_file);

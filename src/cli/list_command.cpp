@@ -11,6 +11,7 @@
 #include "cli/flags/device_flags.h"
 #include "cli/flags/problem_option.h"
 #include "cli/flags/python_flag.h"
+#include "cli/flags/run_flags.h"
 #include "cli/flags/value_checks.h"
 #include "device/devices.h"
 #include "formats/device_info/device_info.h"
@@ -19,6 +20,7 @@
 #include "report/result_table.h"
 #include "search/prune.h"
 #include "solver/registry.h"
+#include "solver/static/rule_choice.h"
 
 namespace attune {
 namespace {
@@ -28,6 +30,8 @@ using nlohmann::ordered_json;
 struct ListOptions {
   std::string what, problem, info_file;
   DeviceChoice devices;
+  std::string rules{kDefaultRuleSet};
+  std::vector<std::string> where;
   bool pruned = false, json = false;
 };
 
@@ -108,7 +112,10 @@ int list_candidates(const ListOptions& options) {
   const DeviceInfo& device = view.device();
   const Problem problem = parse_problem(options.problem, device);
   ordered_json list = ordered_json::array();
-  for (const Contender& contender : view.contenders(problem)) {
+  const RuleChoice rules = parse_rule_choice(options.rules, options.where, registry());
+  check_rule_choice(rules, registry(), problem, device);
+  for (Contender& contender : view.contenders(problem)) {
+    contender.space = rules.apply(contender.space, contender.solver);
     ordered_json object = {{"solver", contender.solver},
                            {"version", contender.version},
                            {"supported", contender.support.yes},
@@ -140,7 +147,7 @@ int list_candidates(const ListOptions& options) {
                   candidate.config == contender.default_config ? "  (default)" : "");
     }
     if (!options.pruned) continue;
-    for (const Rule& rule : contender.space.rules()) {
+    for (const Rule& rule : contender.space.search_rules()) {
       std::printf("  %llu excluded by %s: %s (%s)\n", static_cast<unsigned long long>(pruned.num_rejected_by(rule.id)),
                   rule.id.c_str(), rule.reason.c_str(), rule.expression.c_str());
     }
@@ -157,6 +164,8 @@ int run_list(const ListOptions& options) {
   if (options.what != "candidates" && !options.problem.empty())
     fail(ErrorCode::invalid_input, "attune list {} takes no argument '{}'; see attune list --help", options.what,
          shown(options.problem));
+  if (options.what != "candidates" && (!options.where.empty() || options.rules != kDefaultRuleSet))
+    fail(ErrorCode::invalid_input, "--rules and --where are for `attune list candidates` only");
   if (options.what == "solvers") return list_solvers(options.json);
   if (options.what == "devices") return list_known_devices(options.json);
   if (options.what == "ops") return list_ops(options.json);
@@ -170,6 +179,7 @@ void add_list_flags(CLI::App& command, Action& chosen) {
   command.add_option("problem", options->problem, "For candidates: \"gemm_a16w16 m=64 n=64 k=64 dtype=fp32\"");
   add_device_flags(command, options->devices, "For candidates, by default of the first GPU, else of cpu:0");
   add_device_info_flag(command, options->info_file);
+  add_rule_flags(command, options->rules, options->where);
   add_python_flag(command);
   command.add_flag("--pruned", options->pruned, "Also list the configs that rules exclude, and why");
   add_json_flag(command, options->json);

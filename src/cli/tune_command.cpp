@@ -18,7 +18,11 @@ namespace {
 
 /// Options of `attune check` for its older names, `--run_config` and `--compare_wo_tuning`.
 CheckOptions check_options(const RowCheckRequest& request, const TuneOptions& options) {
-  CheckOptions check{.table = request.file, .op = options.op, .verify_only = request.verify_only, .json = options.json};
+  CheckOptions check{.table = request.file,
+                     .op = options.op,
+                     .verify_only = request.verify_only,
+                     .json = options.json,
+                     .benchmark = request.benchmark};
   check.run.devices = request.devices;
   check.run.journal = options.journal;
   check.run.inputs = options.inputs;

@@ -36,7 +36,7 @@ CandidateSummary summarise_candidates(const Problem& problem, const DeviceInfo& 
       continue;
     }
     const auto pruned = prune(contender.space, problem, device, 0);
-    for (const Rule& rule : contender.space.rules()) {
+    for (const Rule& rule : contender.space.search_rules()) {
       if (const uint64_t rejected = pruned.num_rejected_by(rule.id); rejected > 0)
         add(summary,
             fmt::format("excluded by rule {}{}: {}", rule.id, pruned.sampled ? " in a sample" : "", rule.reason),

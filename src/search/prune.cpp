@@ -52,7 +52,7 @@ std::optional<std::string> why_outside(const SearchSpace& space, const Config& c
                                        const DeviceInfo& device) {
   const auto index = space.index_of(config);
   if (index) {
-    const Rule* rule = SpaceRules(space, problem, device).rejects(*index);
+    const Rule* rule = SpaceRules(space, problem, device, RuleScope::kernels).rejects(*index);
     if (rule == nullptr) return std::nullopt;
     return fmt::format("rule {} excludes the config, {}: '{}'", rule->id, rule->reason, config.key());
   }

@@ -11,8 +11,8 @@
 
 namespace attune {
 
-/// Configs that remain after a space's rules. Of a space above `max_enumerated`, they are those of a sample (seeded) of
-/// at most as many configs; `sampled` is then true, and all numbers are of the sample.
+/// Configs that remain after the rules that a search applies. Of a space above `max_enumerated`, they are those of a
+/// sample (seeded) of at most as many configs; `sampled` is then true, and all numbers are of the sample.
 struct PruneResult {
   std::vector<uint64_t> allowed;                ///< Ascending; without duplicates caused by inactive parameters.
   std::map<std::string, uint64_t> rejected_by;  ///< Rule id → configs it rejected first.
@@ -28,7 +28,7 @@ PruneResult prune(const SearchSpace& space, const Problem& problem, const Device
                   uint64_t max_enumerated = 1'000'000);
 
 /// Reason why a config does not belong to a space: an unknown or missing parameter, a value that is not offered, or a
-/// broken rule. nullopt if it belongs to it.
+/// broken rule of its kernels. A rule set only advises searches. nullopt if the config belongs to the space.
 std::optional<std::string> why_outside(const SearchSpace& space, const Config& config, const Problem& problem,
                                        const DeviceInfo& device);
 

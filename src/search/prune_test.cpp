@@ -55,6 +55,22 @@ TEST(Prune, KeepsWhatEveryRuleAllowsAndCountsTheFirstThatRejects) {
   EXPECT_EQ(pruned.count_text(space), "1 of 3 configs");
 }
 
+TEST(Prune, ASetOfRulesAdvisesSearchesAndExcludesNoConfig) {
+  const auto space =
+      SearchSpace::product({numbers("bm", {16, 64, 256})}, {{"memory", "bm < 200", "too large"}},
+                           {{"first", {{"few", "bm < 64", "rarely fast"}}}, {"second", {{"many", "bm > 16", ""}}}});
+  const auto allowed = [](const SearchSpace& one) { return keys(one, prune(one, kProblem, device(), 1)); };
+  EXPECT_THAT(allowed(space), ElementsAre("bm=16")) << "the first set is the default";
+  EXPECT_THAT(allowed(space.with_rule_set("second")), ElementsAre("bm=64"));
+  EXPECT_THAT(allowed(space.with_rule_set("second", {{"where", "bm > problem.m", ""}})), ElementsAre());
+  EXPECT_THAT(allowed(space.with_rule_set("no set of it")), ElementsAre("bm=16"));
+  EXPECT_EQ(why_outside(space, Config::parse("bm=64"), kProblem, device()), std::nullopt);
+  EXPECT_THAT(*why_outside(space, Config::parse("bm=256"), kProblem, device()), HasSubstr("rule memory"));
+  std::vector<std::string> ids;
+  for (const Rule& rule : space.search_rules()) ids.push_back(rule.id);
+  EXPECT_THAT(ids, ElementsAre("memory", "few"));
+}
+
 TEST(Prune, LeavesOutIndicesThatRepeatAConfig) {
   const auto space = SearchSpace::product({numbers("split", {0, 1}), numbers("parts", {2, 4}, "split == 1")}, {});
   EXPECT_THAT(prune(space, kProblem, device(), 1).allowed, ElementsAre(0, 2, 3));

@@ -69,6 +69,7 @@ CandidateSource::CandidateSource(const WorkItem& item, const DeviceInfo& device,
     versions_.insert(contender.versions.begin(), contender.versions.end());
     // Rows of one weight share a config, which must serve every M.
     if (options.protocol.require == Requirement::batch_invariant) contender.space = contender.invariant;
+    contender.space = options.rules.apply(contender.space, contender.solver);
     if (!item.candidates.empty() || item.defaults_only) contender.space = space_of(item.candidates, contender);
     SolverSearch search{.contender = std::move(contender), .options = options.strategy};
     search.options.seed = derive_seed(options.strategy.seed, problem.key() + search.contender.solver);

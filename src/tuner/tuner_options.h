@@ -15,6 +15,7 @@
 #include "search/contest_options.h"
 #include "search/strategy/solver_allocator.h"
 #include "search/strategy/strategies.h"
+#include "solver/static/rule_choice.h"
 
 namespace attune {
 
@@ -31,6 +32,7 @@ struct TunerOptions {
   uint32_t warmup = 5, iters = 101;
   std::vector<std::string> libraries;  ///< First parts of solver ids (`onednn`); empty: all solvers.
   bool split_k = true;                 ///< If false, candidates with split_k_of() above 1 are excluded.
+  RuleChoice rules;                    ///< Which configs of a space are tried; default configs and rows always are.
   std::shared_ptr<const BanList> bans = std::make_shared<const BanList>();  ///< Candidates that are never tried.
   bool retune = false;  ///< If true, results in the journal are ignored.
   /// With `retune`: results after this journal entry (Stamp::id) still count, because an earlier call of the same run

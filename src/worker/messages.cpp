@@ -168,7 +168,7 @@ std::vector<uint32_t> codes_from(const json& value, size_t num_values) {
 /// A library's list of configs has a million codes. Other spaces are their JSON text, parsed into a value, so that its
 /// nesting is bounded with the rest.
 json json_of(const SearchSpace& space) {
-  if (!space.is_listed() || !space.rules().empty()) return json::parse(space.to_json());
+  if (!space.is_listed() || !space.search_rules().empty()) return json::parse(space.to_json());
   json columns = json::array();
   for (const ConfigTable::Column& column : space.table().columns()) {
     json values = json::array();

@@ -58,9 +58,9 @@ REFUSED = [
     ("--gpu_ids 0,1", "--gpu_ids cannot be combined with --devices: both name devices"),
     ("--stop-at-regret 1%", "--budget"),
     ("--rotating_tensor 512", "--inputs"),
-    ("--icache_flush", "instruction cache of a host"),
+    ("--icache_flush", "untimed launch"),
     ("--no_warmup", "--search exhaustive"),
-    ("--benchmark", "attune check"),
+    ("--benchmark", "--gemm_size_file"),
     ("--isolation thread", "--isolation"),
     ("--init_type hpl", "randn"),
     ("-dtype_a fp16 -dtype_b bf16", "dtype"),
@@ -108,6 +108,17 @@ class OldSpellings(story.Story):
     def test_the_older_hip_compilers_variables_are_no_error(self):
         for name in ("GEMM_A4W4_BLOCKWISE_HIP_CLANG_PATH", "ATTUNE_HIP_CLANG_PATH"):
             self.tune(*SIZE, env={name: "/opt/nowhere"})
+
+    def test_benchmark_times_the_entries_of_results(self):
+        self.tune("--gemm_size_file", "sizes.yaml", "--o", "out.yaml", "-dtype_a", "fp32")
+        lines = self.tune("--gemm_size_file", "out.yaml", "--benchmark").stdout.splitlines()
+        self.assertEqual(lines[0], "trans,M,N,K,TFLOPS,us")
+        self.assertRegex(lines[1], r"^TN,1,8,8,\d+\.\d\d,\d+\.\d\d$")
+        self.assertEqual(len(lines), 2)
+        self.assertEqual(self.tune("--gemm_size_file", "out.yaml", "--benchmark", "times.csv").stdout, "")
+        self.assertEqual(self.read("times.csv").splitlines()[0], lines[0])
+        self.refused("tune", "--gemm_size_file", "sizes.yaml", "--benchmark", *story.FAKE, says="sizes.yaml")
+        self.refused("tune", "--gemm_size_file", "out.yaml", "--benchmark", "--json", *story.FAKE, says="--json")
 
     def test_run_config_is_check(self):
         self.put("shapes.csv", SHAPES)

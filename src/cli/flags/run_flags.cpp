@@ -29,6 +29,19 @@ void add_run_flags(CLI::App& command, RunOptions& options, const std::string& de
       ->check(amounts(0.01, 1e6));
 }
 
+void add_rule_flags(CLI::App& command, std::string& rules, std::vector<std::string>& where) {
+  command
+      .add_option("--rules", rules,
+                  "Rules that choose the configs to try of solvers with several sets: attune, and for triton.gemm also "
+                  "tune_gemm and tune_gemm_v2, those of Triton's tuning script")
+      ->capture_default_str();
+  command
+      .add_option("--where", where,
+                  "A rule of your own for one solver's configs: \"triton.gemm: BLOCK_SIZE_M <= 128\". It may read the "
+                  "solver's parameters, problem.m and device.num_units; repeat the flag for further rules")
+      ->type_name("RULE");
+}
+
 void add_isolation_flag(CLI::App& command, std::string& isolation) {
   command
       .add_option("--isolation", isolation,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 #include <string>
+#include <vector>
 
 #include "cli/flags/device_flags.h"
 #include "core/record.h"
@@ -29,6 +30,9 @@ struct RunOptions {
 /// Adds a flag for each option: --devices, --threads, --journal, --inputs, --quiet-wait, --run-deadline and
 /// --load-deadline. `device_help`: text of --devices.
 void add_run_flags(CLI::App& command, RunOptions& options, const std::string& device_help = kOneDeviceHelp);
+
+/// Adds --rules and --where, which parse_rule_choice() parses.
+void add_rule_flags(CLI::App& command, std::string& rules, std::vector<std::string>& where);
 
 /// Adds `--isolation`, which isolation_option() parses.
 void add_isolation_flag(CLI::App& command, std::string& isolation);

@@ -22,6 +22,8 @@ constexpr Conflict kConflicts[] = {
     {"--op", "--gemm_size_file", "such a file always holds sizes of gemm_a16w16"},
     {"--tuning_results_file", "--untune_file", "the winners of a CSV list go to the table that -o names"},
     {"--run_config", "--compare_wo_tuning", "give one of them"},
+    {"--benchmark", "--compare_wo_tuning", "give one of them"},
+    {"--benchmark", "--run_config", "give one of them"},
     {"--bias", "--model_dir", "the model's config.json states which products have one"},
     {"--trans_a", "--model_dir", "a model's weights are N×K and its x is M×K"},
     {"--col_a", "--model_dir", "a model's weights are N×K and its x is M×K"},
@@ -46,14 +48,15 @@ constexpr Need kNeeds[] = {
     {"--nsets", {"--model_dir"}, "it applies to a model only, name one with --model_dir"},
     {"--sequences", {"--model_dir"}, "it applies to a model only, name one with --model_dir"},
     {"--min_improvement_pct", {"--update_improved"}, "it is the threshold of --update_improved"},
+    {"--benchmark", {"--gemm_size_file"}, "name the YAML results to time with --gemm_size_file"},
     {"--sort", {"--tune_file", "--config-dir", "--untune_file"}, "there is no table to sort, name one with -o"},
     {"--update_improved", {"--tune_file", "--config-dir", "--untune_file"}, "there is no table, name one with -o"},
 };
 
 /// Flags that have an effect when rows are checked and nothing is tuned.
 constexpr const char* kOfChecks[] = {
-    "--run_config", "--compare_wo_tuning", "--gemm_size_file", "--untune_file", "--tune_file", "--op",
-    "--devices",    "--threads",           "--inputs",         "--quiet-wait",  "--json",      "--help"};
+    "--run_config", "--compare_wo_tuning", "--benchmark", "--gemm_size_file", "--untune_file", "--tune_file", "--op",
+    "--devices",    "--threads",           "--inputs",    "--quiet-wait",     "--json",        "--help"};
 
 /// Flags that name shapes, tables to check, or a folder with lists of shapes; without any of them, and without an
 /// output, there is nothing to tune.
@@ -87,7 +90,8 @@ void refuse_conflicts(const CLI::App& command, const TuneOptions& options) {
     fail(ErrorCode::invalid_input,
          "--candidate-timeout cannot be combined with --isolation none: only a candidate in a worker process can be "
          "stopped");
-  if (!given(command, "--run_config") && !given(command, "--compare_wo_tuning")) return;
+  if (!given(command, "--run_config") && !given(command, "--compare_wo_tuning") && !given(command, "--benchmark"))
+    return;
   for (const CLI::Option* option : command.get_options()) {
     const bool fits = std::any_of(std::begin(kOfChecks), std::end(kOfChecks),
                                   [&](const char* name) { return option->check_name(name); });

@@ -27,11 +27,11 @@ constexpr RefusedFlag kFlagsOfOlderTuners[] = {
      "this version cannot bound the regret of unmeasured candidates; use --budget or --max-trials"},
     {"--rotating_tensor", true,
      "inputs always rotate over more memory than the caches hold; --inputs warm keeps them in place"},
-    {"--icache_flush", false, "Attune cannot flush the instruction cache of a host"},
+    {"--icache_flush", false,
+     "every sample follows an untimed launch of its own kernel, whose code is then in the instruction cache"},
     {"--no_warmup", false,
      "every sample needs an untimed launch of its own kernel before it; --search exhaustive --warmup 0 skips the other "
      "warm-up launches"},
-    {"--benchmark", false, "use `attune check FILE` to time the rows of a results file, or `attune bench`"},
 };
 
 void add_shape_flags(CLI::App& command, TuneOptions& options) {
@@ -89,6 +89,13 @@ void add_output_flags(CLI::App& command, TuneOptions& options) {
                   "Build, verify and time the rows of a table (attune check); exit status 1 on a mismatch")
       ->expected(0, 1)
       ->default_str("");
+  command
+      .add_option("--benchmark", options.benchmark,
+                  "Verify and time the entries of the YAML results that --gemm_size_file names, without tuning; writes "
+                  "the CSV trans,M,N,K,TFLOPS,us to this file, or to standard output")
+      ->expected(0, 1)
+      ->default_str("-")
+      ->type_name("FILE");
   command.add_flag("--json", options.json, "Results on standard output as JSON");
   command.add_flag("-v,--verbose,--time_breakdown", options.verbose,
                    "Print the failed candidates and the time of each shape on standard error");
@@ -143,6 +150,7 @@ void add_search_flags(CLI::App& command, TuneOptions& options) {
       ->capture_default_str()
       ->transform([](std::string text) { return text == "all" ? std::to_string(kAllTrials) : text; })
       ->check(positive_number_error);
+  add_rule_flags(command, options.rules, options.where);
   command.add_option("--warmup", options.warmup, "Untimed rounds of --search exhaustive")
       ->capture_default_str()
       ->check(natural_count_error);

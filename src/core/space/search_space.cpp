@@ -53,6 +53,16 @@ std::vector<Rule> checked_rules(std::vector<Rule> rules) {
   return rules;
 }
 
+std::vector<RuleSet> checked_sets(std::vector<RuleSet> sets) {
+  std::set<std::string> seen;
+  for (RuleSet& set : sets) {
+    if (!seen.insert(set.name).second)
+      fail(ErrorCode::invalid_input, "a space must name each rule set once, got '{}' again", set.name);
+    set.rules = checked_rules(std::move(set.rules));
+  }
+  return sets;
+}
+
 bool is_ordered(const Parameter& parameter) {
   return std::all_of(parameter.values.begin(), parameter.values.end(),
                      [](const Value& value) { return number_of(value).has_value(); });
@@ -60,10 +70,12 @@ bool is_ordered(const Parameter& parameter) {
 
 }  // namespace
 
-SearchSpace SearchSpace::product(std::vector<Parameter> parameters, std::vector<Rule> rules) {
+SearchSpace SearchSpace::product(std::vector<Parameter> parameters, std::vector<Rule> rules,
+                                 std::vector<RuleSet> sets) {
   SearchSpace space;
   if (parameters.empty()) space = listed(ConfigTable(1, {}));
   space.rules_ = checked_rules(std::move(rules));
+  space.rule_sets_ = checked_sets(std::move(sets));
   if (parameters.empty()) return space;
   space.size_ = 1;
   std::set<std::string> names;
@@ -90,8 +102,8 @@ SearchSpace SearchSpace::listed(ConfigTable configs) {
 }
 
 bool SearchSpace::operator==(const SearchSpace& other) const {
-  return parameters_ == other.parameters_ && rules_ == other.rules_ && meanings_ == other.meanings_ &&
-         features_ == other.features_ && listed_ == other.listed_;
+  return parameters_ == other.parameters_ && rules_ == other.rules_ && rule_sets_ == other.rule_sets_ &&
+         meanings_ == other.meanings_ && features_ == other.features_ && listed_ == other.listed_;
 }
 
 std::vector<size_t> SearchSpace::digits_of(uint64_t index) const {
@@ -133,8 +145,9 @@ std::vector<const Value*> SearchSpace::active_values(const std::vector<size_t>& 
 std::vector<const Value*> SearchSpace::values_at(uint64_t index) const { return active_values(digits_of(index)); }
 
 uint64_t SearchSpace::canonical(uint64_t index) const {
+  const bool is_conditional = std::ranges::any_of(conditions_, [](const auto& one) { return one.has_value(); });
+  if (index < size_ && !is_conditional) return index;
   auto digits = digits_of(index);
-  if (is_listed()) return index;
   const auto values = active_values(digits);
   for (size_t i = 0; i < digits.size(); ++i) {
     if (!values[i]) digits[i] = 0;
@@ -212,7 +225,27 @@ SearchSpace SearchSpace::with_values(std::string_view parameter, std::vector<Val
                                   [&](const Parameter& candidate) { return candidate.name == parameter; });
   if (found == parameters.end()) fail(ErrorCode::not_found, "the space has no parameter '{}'", parameter);
   found->values = std::move(values);
-  return product(std::move(parameters), rules_).with_features(meanings_, features_);
+  return product(std::move(parameters), rules_, rule_sets_).with_features(meanings_, features_);
+}
+
+std::vector<Rule> SearchSpace::search_rules() const {
+  std::vector<Rule> all = rules_;
+  if (!rule_sets_.empty()) all.insert(all.end(), rule_sets_.front().rules.begin(), rule_sets_.front().rules.end());
+  return all;
+}
+
+SearchSpace SearchSpace::with_rule_set(std::string_view name, std::vector<Rule> more) const {
+  SearchSpace space = *this;
+  auto chosen =
+      std::find_if(rule_sets_.begin(), rule_sets_.end(), [&](const RuleSet& one) { return one.name == name; });
+  if (chosen == rule_sets_.end()) chosen = rule_sets_.begin();
+  space.rule_sets_.clear();
+  if (chosen != rule_sets_.end()) space.rule_sets_.push_back(*chosen);
+  if (more.empty()) return space;
+  if (space.rule_sets_.empty()) space.rule_sets_.push_back({std::string(name), {}});
+  auto& rules = space.rule_sets_.front().rules;
+  for (Rule& rule : checked_rules(std::move(more))) rules.push_back(std::move(rule));
+  return space;
 }
 
 SearchSpace SearchSpace::with_features(std::vector<Meaning> meanings, std::vector<Feature> features) const {

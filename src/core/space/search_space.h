@@ -37,6 +37,14 @@ struct Rule {
   bool operator==(const Rule&) const = default;
 };
 
+/// Advice to a search: it leaves out configs that are rarely fast, which can still be prepared, checked and served. A
+/// search applies one set.
+struct RuleSet {
+  std::string name;
+  std::vector<Rule> rules;
+  bool operator==(const RuleSet&) const = default;
+};
+
 /// What the values of a parameter or attribute stand for where they are a library's ids: `rows` of the tiles 15 and 20
 /// is 64 and 128. Its number is called `<parameter>.<name>`. A value that is not listed has none.
 struct Meaning {
@@ -61,7 +69,9 @@ class SearchSpace {
   SearchSpace() = default;
   /// All combinations, the last parameter varying fastest; without parameters, one empty Config. Throws invalid_input
   /// for an empty or repeated parameter or value, an invalid rule or condition, or more than 2^63 combinations.
-  static SearchSpace product(std::vector<Parameter> parameters, std::vector<Rule> rules);
+  /// `sets`: the default set first.
+  static SearchSpace product(std::vector<Parameter> parameters, std::vector<Rule> rules,
+                             std::vector<RuleSet> sets = {});
   /// A vendor's algorithms: rows of attributes, never list positions. Duplicate rows are kept once.
   static SearchSpace listed(ConfigTable configs);
   static SearchSpace listed(const std::vector<Config>& configs) { return listed(ConfigTable(configs)); }
@@ -84,7 +94,14 @@ class SearchSpace {
 
   bool is_listed() const noexcept { return parameters_.empty(); }
   std::span<const Parameter> parameters() const noexcept { return parameters_; }
+  /// What a config must keep to be prepared.
   std::span<const Rule> rules() const noexcept { return rules_; }
+  std::span<const RuleSet> rule_sets() const noexcept { return rule_sets_; }
+  /// What a search applies: rules(), and the first of rule_sets().
+  std::vector<Rule> search_rules() const;
+  /// Returns a copy with one set only: the one of this name, else the first, followed by `more` rules. Throws
+  /// invalid_input for an expression that cannot be parsed.
+  SearchSpace with_rule_set(std::string_view name, std::vector<Rule> more = {}) const;
   /// Returns a copy with one parameter's values replaced by a part's short list. Throws not_found.
   SearchSpace with_values(std::string_view parameter, std::vector<Value> values) const;
   /// Returns a copy with these meanings and features in place of its own. Throws invalid_input for an expression that
@@ -106,6 +123,7 @@ class SearchSpace {
   std::vector<Parameter> parameters_;
   std::vector<std::optional<Expression>> conditions_;  ///< active_if of each parameter, parsed.
   std::vector<Rule> rules_;
+  std::vector<RuleSet> rule_sets_;
   std::vector<Meaning> meanings_;
   std::vector<Feature> features_;
   ConfigTable listed_;

@@ -79,6 +79,20 @@ std::vector<Rule> rules_from_json(const Json& document) {
   return rules;
 }
 
+Json rules_to_json(std::span<const Rule> rules) {
+  Json list = Json::array();
+  for (const Rule& rule : rules)
+    list.push_back({{"id", rule.id}, {"expression", rule.expression}, {"reason", rule.reason}});
+  return list;
+}
+
+std::vector<RuleSet> rule_sets_from_json(const Json& document) {
+  std::vector<RuleSet> sets;
+  for (const Json& one : document.value("rule_sets", Json::array()))
+    sets.push_back({one.at("name").get<std::string>(), rules_from_json(one)});
+  return sets;
+}
+
 Json meaning_to_json(const Meaning& meaning) {
   Json numbers = Json::array();
   for (const auto& [value, number] : meaning.numbers) numbers.push_back({value_to_json(value), number});
@@ -119,9 +133,9 @@ std::string SearchSpace::to_json() const {
     document["parameters"].push_back(std::move(entry));
   }
   if (is_listed()) document["listed"] = table_to_json(listed_);
-  for (const auto& rule : rules_) {
-    document["rules"].push_back({{"id", rule.id}, {"expression", rule.expression}, {"reason", rule.reason}});
-  }
+  if (!rules_.empty()) document["rules"] = rules_to_json(rules_);
+  for (const RuleSet& set : rule_sets_)
+    document["rule_sets"].push_back({{"name", set.name}, {"rules", rules_to_json(set.rules)}});
   for (const Meaning& meaning : meanings_) document["meanings"].push_back(meaning_to_json(meaning));
   for (const Feature& feature : features_) {
     document["features"].push_back({{"name", feature.name}, {"expression", feature.expression}});
@@ -136,14 +150,14 @@ SearchSpace SearchSpace::from_json(std::string_view text) {
     if (!document.contains("listed")) {
       std::vector<Parameter> parameters;
       for (const auto& parameter : document.at("parameters")) parameters.push_back(parameter_from_json(parameter));
-      return with_features_of(document, product(std::move(parameters), rules_from_json(document)));
+      return with_features_of(document,
+                              product(std::move(parameters), rules_from_json(document), rule_sets_from_json(document)));
     }
     auto space = listed(table_from_json(document.at("listed")));
     // A product of no parameters is one empty config, and keeps its rules.
-    if (auto rules = rules_from_json(document); !rules.empty()) {
-      auto ruled = product({}, std::move(rules));
-      space.rules_ = std::move(ruled.rules_);
-    }
+    auto ruled = product({}, rules_from_json(document), rule_sets_from_json(document));
+    space.rules_ = std::move(ruled.rules_);
+    space.rule_sets_ = std::move(ruled.rule_sets_);
     return with_features_of(document, space);
   } catch (const Json::exception& error) {
     fail(ErrorCode::invalid_input, "expected a search space as JSON with 'parameters' or 'listed': {}", error.what());

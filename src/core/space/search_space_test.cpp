@@ -231,5 +231,17 @@ TEST(SearchSpace, RefusesForeignJson) {
   }
 }
 
+TEST(SearchSpace, KeepsItsRuleSets) {
+  const auto space = SearchSpace::product({{.name = "a", .values = {int64_t{1}}}}, {{"kernel", "a > 0", "r"}},
+                                          {{"one", {{"x", "a < 3", "s"}}}, {"two", {}}});
+  EXPECT_EQ(SearchSpace::from_json(space.to_json()), space);
+  EXPECT_NE(space.with_rule_set("two"), space);
+  EXPECT_EQ(space.with_values("a", {int64_t{2}}).rule_sets().size(), 2u);
+  const auto listed = SearchSpace::listed({Config::parse("a=1")}).with_rule_set("two", {{"where", "a < 1", ""}});
+  EXPECT_EQ(SearchSpace::from_json(listed.to_json()), listed);
+  EXPECT_THROW(space.with_rule_set("one", {{"where", "a <", ""}}), Error);
+  EXPECT_THROW(SearchSpace::product({}, {}, {{"one", {}}, {"one", {}}}), Error);
+}
+
 }  // namespace
 }  // namespace attune

@@ -18,9 +18,14 @@ SpaceFacts space_facts(const Problem& problem, const DeviceInfo& device) {
   return facts;
 }
 
-SpaceRules::SpaceRules(const SearchSpace& space, const Problem& problem, const DeviceInfo& device)
+SpaceRules::SpaceRules(const SearchSpace& space, const Problem& problem, const DeviceInfo& device, RuleScope scope)
     : space_(space), facts_(space_facts(problem, device)) {
-  for (const auto& rule : space.rules()) {
+  add(space.rules());
+  if (scope == RuleScope::search && !space.rule_sets().empty()) add(space.rule_sets().front().rules);
+}
+
+void SpaceRules::add(std::span<const Rule> rules) {
+  for (const auto& rule : rules) {
     auto expression = Expression::parse(rule.expression);
     for (const auto& name : expression.names()) {
       if (!facts_.contains(name) && !is_parameter(name)) {

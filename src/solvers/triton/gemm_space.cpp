@@ -1,27 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "solvers/triton/gemm_space.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "base/error.h"
-#include "device/cuda/cuda_info.h"
 #include "search/strategy/space_rules.h"
+#include "solvers/triton/gemm_rules.h"
 
 namespace attune::triton {
 namespace {
-
-constexpr int64_t kWarp = 32;
-constexpr int64_t kMaxRegisters = 128;             // For sums, and for operands: beyond, kernels spill (measured).
-constexpr int64_t kDefaultSharedBytes = 99 << 10;  // Of the smallest GPU since 8.0, if the device does not report it.
-constexpr int64_t kLeastOfWarp = 16 * 16;          // Elements of C.
-constexpr int64_t kLeastPart = 128;                // Elements of K.
-constexpr int64_t kManyTiles = 2;                  // Per multiprocessor: then parts of K only cost.
-constexpr int64_t kManyParts = 8;                  // Programs per multiprocessor that parts may make.
-constexpr int64_t kMaxPrograms = 1 << 30;          // Kernels count them in 32 bits.
-constexpr int64_t kMaxSumBytes = 64 << 20;         // Of the parts' sums; each stream of a plan has its own.
-constexpr int kCapabilityOfGroupProducts = 90;     // The first whose products of four warps read shared memory.
 
 struct Number {
   const char* name;
@@ -46,55 +33,19 @@ const std::vector<Number>& parameters() {
   return all;
 }
 
-int64_t shared_bytes_of(const DeviceInfo& device) {
-  const auto found = device.facts.find("shared_bytes");
-  return found != device.facts.end() && found->second > 0 ? found->second : kDefaultSharedBytes;
-}
-
 int64_t num_units(const DeviceInfo& device) { return std::max<int64_t>(device.num_units, 1); }
 
-std::vector<Rule> rules_of(const GemmShape& shape, const DeviceInfo& device) {
-  const auto bytes = static_cast<int64_t>(bits(shape.in)) / 8;
-  const int64_t units = num_units(device);
-  const bool has_group_products = bytes == 2 && compute_capability(device.gfx) >= kCapabilityOfGroupProducts;
-  const std::string tiles = "ceil_div(problem.m, BLOCK_SIZE_M) * ceil_div(problem.n, BLOCK_SIZE_N)";
-  // Triton keeps a stage more where the products read shared memory.
-  const std::string stages =
-      has_group_products ? "max(1, num_stages - 1 + (BLOCK_SIZE_M >= 64 && num_warps >= 4))" : "max(1, num_stages - 1)";
-  return {
-      {"rows", "BLOCK_SIZE_M == 16 || BLOCK_SIZE_M < 2 * problem.m",
-       "half of the tile's rows or more would be padding"},
-      {"columns", "BLOCK_SIZE_N == 16 || BLOCK_SIZE_N < 2 * problem.n",
-       "half of the tile's columns or more would be padding"},
-      {"depth", "BLOCK_SIZE_K == 16 || BLOCK_SIZE_K < 2 * problem.k", "half of a step of K or more would be padding"},
-      {"warps", fmt::format("BLOCK_SIZE_M * BLOCK_SIZE_N >= {} * num_warps", kLeastOfWarp),
-       "a warp would compute less than 16×16 elements of C"},
-      {"sums", fmt::format("BLOCK_SIZE_M * BLOCK_SIZE_N <= {} * num_warps", kMaxRegisters * kWarp),
-       "the sums do not fit into 128 registers of a thread"},
-      {"operands",
-       fmt::format("(BLOCK_SIZE_M + BLOCK_SIZE_N) * BLOCK_SIZE_K * {} <= {} * num_warps", bytes,
-                   kMaxRegisters * kWarp * 4),
-       "a step of the operands does not fit into 128 registers of a thread"},
-      {"shared",
-       fmt::format("{} * (BLOCK_SIZE_M + BLOCK_SIZE_N) * BLOCK_SIZE_K * {} <= {}", stages, bytes,
-                   shared_bytes_of(device)),
-       "the stages do not fit into a block's shared memory"},
-      {"stages", "num_stages <= 2 || (num_stages - 1) * BLOCK_SIZE_K * SPLIT_K < problem.k", "stages would be empty"},
-      {"group", "GROUP_SIZE_M <= ceil_div(problem.m, BLOCK_SIZE_M)", "there are fewer rows of tiles"},
-      {"parts",
-       fmt::format("SPLIT_K == 1 || (problem.k >= {} * SPLIT_K && {} < {} && {} * SPLIT_K < {})", kLeastPart, tiles,
-                   kManyTiles * units, tiles, kManyParts * units),
-       "the tiles are enough for the GPU, or the parts of K would be too short or too many"},
-      {"part_sums", fmt::format("SPLIT_K == 1 || SPLIT_K * problem.m * problem.n <= {}", kMaxSumBytes / 4),
-       "the sums of the parts take more than 64 MiB"},
-      {"work",
-       fmt::format(
-           "(BLOCK_SIZE_M == 16 && BLOCK_SIZE_N == 16) || {} * SPLIT_K * 8 >= min({}, ceil_div(problem.m, 16) * "
-           "ceil_div(problem.n, 16))",
-           tiles, units),
-       "most multiprocessors would have nothing to do"},
-      {"programs", fmt::format("{} * SPLIT_K <= {}", tiles, kMaxPrograms), "a launch has at most 2^30 programs"},
-  };
+/// A config as the space of a device has it. On AMD's GPUs Triton has two stages, and the instructions of 16 rows are
+/// allowed for every tile.
+Config config_for(const DeviceInfo& device, GemmConfig config) {
+  if (!is_amd(device)) return config.text();
+  config.num_stages = 2;
+  auto values = config.text().values();
+  values.emplace_back("waves_per_eu", int64_t{0});
+  values.emplace_back("matrix_instr_nonkdim", int64_t{16});
+  values.emplace_back("kpack", int64_t{2});
+  values.emplace_back("instruction_sched_variant", "none");
+  return Config(std::move(values));
 }
 
 /// Collects configs that the rules allow, each once.
@@ -102,6 +53,7 @@ class Starts {
  public:
   Starts(const Problem& problem, const DeviceInfo& device)
       : shape_(GemmShape::of(problem)),
+        device_(device),
         units_(num_units(device)),
         space_(gemm_space(shape_, device)),
         rules_(space_, problem, device) {}
@@ -112,7 +64,7 @@ class Starts {
     while (config.num_stages > 2 && !is_allowed(config)) --config.num_stages;
     for (const int64_t group : {8, 4, 2, 1}) {
       config.group_m = group;
-      if (group <= num_pieces(shape_.m, config.block_m)) break;
+      if (group <= num_pieces(shape_.m, config.block_m) && is_allowed(config)) break;
     }
     const GemmConfig whole = config;
     if (!is_allowed(whole)) return;
@@ -122,17 +74,19 @@ class Starts {
       more.split_k = parts;
       if (is_allowed(more)) config = more;
     }
-    if (const Config text = config.text(); std::ranges::find(found_, text) == found_.end()) found_.push_back(text);
+    if (const Config text = config_for(device_, config); std::ranges::find(found_, text) == found_.end())
+      found_.push_back(text);
   }
   std::vector<Config> take() { return std::move(found_); }
 
  private:
   bool is_allowed(const GemmConfig& config) const {
-    const auto index = space_.index_of(config.text());
+    const auto index = space_.index_of(config_for(device_, config));
     return index && rules_.rejects(*index) == nullptr;
   }
 
   GemmShape shape_;
+  const DeviceInfo& device_;
   int64_t units_;
   SearchSpace space_;
   SpaceRules rules_;
@@ -167,7 +121,18 @@ SearchSpace gemm_space(const GemmShape& shape, const DeviceInfo& device) {
   std::vector<Parameter> all;
   for (const Number& number : parameters())
     all.push_back({.name = number.name, .values = number.values, .binding = number.binding});
-  return SearchSpace::product(std::move(all), rules_of(shape, device));
+  if (is_amd(device)) {
+    std::erase_if(all, [](const Parameter& one) { return one.name == "num_stages"; });
+    const auto add = [&](const char* name, std::vector<Value> values) {
+      all.push_back({.name = name, .values = std::move(values), .binding = Binding::compile_time});
+    };
+    add("num_stages", numbers({2}));
+    add("waves_per_eu", numbers({0}));
+    add("matrix_instr_nonkdim", numbers({16, 32}));
+    add("kpack", numbers({1, 2}));
+    add("instruction_sched_variant", {std::string("none")});
+  }
+  return SearchSpace::product(std::move(all), launch_rules(), rule_sets_of(shape, device));
 }
 
 std::vector<Config> gemm_starts(const Problem& problem, const DeviceInfo& device) {

@@ -35,7 +35,7 @@ struct Division {
   bool masks_k = false;     ///< A part ends within a block of K.
 };
 
-/// All values of the parameters, and the rules of a product on an NVIDIA GPU. Needs no GPU.
+/// All values of the parameters, and the rules of a product on a GPU, NVIDIA's or AMD's. Needs no GPU.
 SearchSpace gemm_space(const GemmShape& shape, const DeviceInfo& device);
 /// Configs that are most often best for such a product, best first. All are of gemm_space(); there is one at least.
 std::vector<Config> gemm_starts(const Problem& problem, const DeviceInfo& device);

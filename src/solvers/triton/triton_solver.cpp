@@ -13,6 +13,7 @@
 #include "solver/host_gemm.h"
 #include "solver/registry.h"
 #include "solver/static/static_space_backend.h"
+#include "solvers/triton/gemm_rules.h"
 #include "solvers/triton/gemm_space.h"
 #include "solvers/triton/kernel_tasks.h"
 #include "triton/sources_hash.h"
@@ -157,9 +158,9 @@ class TritonSolver final : public Solver, public StaticSpace {
   std::string_view title() const override { return "Triton kernels compiled for this GPU"; }
 
   Support supports(const Problem& problem, const DeviceInfo& device) const override {
-    if (device.kind != "cuda") return Support::no("runs on an NVIDIA GPU only");
+    if (device.kind != "cuda" && !triton::is_amd(device)) return Support::no("runs on an NVIDIA GPU only");
     if (problem.op() != "gemm_a16w16") return Support::no("computes gemm_a16w16 only");
-    if (compute_capability(device.gfx) < kLeastTritonCapability)
+    if (!triton::is_amd(device) && compute_capability(device.gfx) < kLeastTritonCapability)
       return Support::no("needs compute capability 8.0 or later");
     if (problem.integer_or("scale_ab", 0)) return Support::no("does not support scales");
     const auto shape = GemmShape::of(problem);
@@ -168,6 +169,9 @@ class TritonSolver final : public Solver, public StaticSpace {
     return supports_epilogue(shape, {});
   }
   const StaticSpace* static_space() const override { return this; }
+  std::vector<std::string> rule_sets() const override {
+    return {std::string(triton::kAttuneRules), std::string(triton::kScriptRules), std::string(triton::kScriptV2Rules)};
+  }
   SearchSpace space(const Problem& problem, const DeviceInfo& device) const override {
     return triton::gemm_space(GemmShape::of(problem), device);
   }
@@ -176,6 +180,9 @@ class TritonSolver final : public Solver, public StaticSpace {
   }
   std::vector<CompileTask> compile_tasks(const Problem& problem, const Config& config,
                                          const DeviceInfo& device) const override {
+    if (triton::is_amd(device))
+      fail(ErrorCode::unavailable,
+           "this version states the configs of AMD GPUs, but compiles kernels of NVIDIA's only");
     const auto shape = GemmShape::of(problem);
     const auto one = triton::GemmConfig::of(config);
     std::vector<CompileTask> tasks = {triton::gemm_task(shape, one, device.gfx)};
