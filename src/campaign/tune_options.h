@@ -63,7 +63,7 @@ struct TuneOptions {
   std::string compare_without_tuning;
   std::optional<std::string> run_config;
   std::optional<std::string> benchmark;  ///< `--benchmark`: file of the times, `-`: standard output.
-  std::string require;  ///< `--require`, as parse_requirement() reads it.
+  std::string require;                   ///< `--require`, as parse_requirement() reads it.
   double err_ratio = 0.05, min_gain_pct = 0.5;
   std::optional<uint32_t> warmup;
   uint32_t iters = 101;

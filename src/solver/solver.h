@@ -83,6 +83,8 @@ class StaticSpace {
   virtual Config default_config(const Problem& problem, const DeviceInfo& device) const = 0;
   /// See Backend::invariant_space().
   virtual SearchSpace invariant_space(const Problem&, const DeviceInfo&) const { return {}; }
+  /// Names of the rule sets of its spaces (SearchSpace::rule_sets()), the default first; empty (the default): none.
+  virtual std::vector<std::string> rule_sets() const { return {}; }
 };
 
 /// Facts about one backend. Const and thread-safe; touches no vendor library before open().
@@ -100,8 +102,6 @@ class Solver {
   /// Null (the default): they are known only once it is opened on the device, as a library's are. Lives as long as the
   /// solver.
   virtual const StaticSpace* static_space() const { return nullptr; }
-  /// Names of the rule sets of its spaces (SearchSpace::rule_sets()), the default first; empty (the default): none.
-  virtual std::vector<std::string> rule_sets() const { return {}; }
   /// Largest work of a problem, in floating-point operations, that the default config does faster on one thread than on
   /// all of a host, by measurement (docs/performance/one_thread.md); 0: none, or not measured.
   virtual double one_thread_flops() const { return 0; }

@@ -56,8 +56,9 @@ SearchSpace RuleChoice::apply(const SearchSpace& space, std::string_view solver)
 std::vector<std::string> rule_set_names(const Registry& registry) {
   std::vector<std::string> names{std::string(kDefaultRuleSet)};
   for (const SolverEntry& entry : registry.entries()) {
-    if (entry.solver == nullptr) continue;
-    for (std::string& name : entry.solver->rule_sets()) {
+    const StaticSpace* const stated = entry.solver == nullptr ? nullptr : entry.solver->static_space();
+    if (stated == nullptr) continue;
+    for (std::string& name : stated->rule_sets()) {
       if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
     }
   }
