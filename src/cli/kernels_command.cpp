@@ -157,7 +157,10 @@ int build_space(const KernelsOptions& options) {
   print_line(stdout,
              fmt::format("{}: {} in '{}'{}", counted(candidates.size(), "config"), counted(files.size(), "file"),
                          cache_folder(options).string(), num_failed > 0 ? fmt::format("; {} failed", num_failed) : ""));
-  if (is_interrupted()) return interrupt_status();
+  if (is_interrupted()) {
+    print_line(stderr, "attune: interrupted, the same command goes on");
+    return interrupt_status();
+  }
   return num_failed == 0 ? 0 : 1;
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -151,7 +152,7 @@ int submit_agents(const SubmitOptions& options) {
     ordered_json one = {{"kind", array.kind}, {"agents", array.num_agents}};
     if (options.only_print) {
       one["script"] = scripts[i];
-      if (!options.json) print_line(stdout, scripts[i]);
+      if (!options.json) std::fputs(scripts[i].c_str(), stdout);  // As sbatch gets it.
     } else {
       const int64_t id = submit_batch(scripts[i]);
       one["job"] = id;

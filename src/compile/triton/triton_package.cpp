@@ -65,6 +65,12 @@ std::string_view answer_in(std::string_view output) {
   return output.substr(0, output.find('\n'));
 }
 
+/// Letters, digits, and what a version has besides.
+bool is_safe_name(std::string_view text) {
+  constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.+_-";
+  return text.size() >= 3 && text.size() <= 100 && text.find_first_not_of(kAllowed) == text.npos && text[0] != '.';
+}
+
 /// A Python that did not come to its end may do so another time: on a cold disk, without memory.
 class NoAnswer : public Error {
  public:
@@ -90,12 +96,19 @@ TritonPackage found_package(const PythonChoice& choice) {
     fail(ErrorCode::unavailable, "{}", why);
   }
   try {
-    if (!answer.contains("flaw"))
-      return {.python = answer.at("python"),
-              .packages = choice.packages,
-              .folder = answer.at("folder"),
-              .version = answer.at("version"),
-              .hash = answer.at("hash")};
+    if (!answer.contains("flaw")) {
+      TritonPackage package{.python = answer.at("python"),
+                            .packages = choice.packages,
+                            .folder = answer.at("folder"),
+                            .version = answer.at("version"),
+                            .hash = answer.at("hash")};
+      // They become a command, and a folder of the kernel cache.
+      const bool is_usable = fs::path(package.python).is_absolute() && fs::path(package.folder).is_absolute() &&
+                             is_safe_name(package.version) && is_safe_name(package.hash);
+      if (is_usable) return package;
+      fail(ErrorCode::unavailable, "Python does not tell which Triton it has, set ATTUNE_PYTHON to another: '{}'",
+           choice.program);
+    }
     if (answer.at("flaw") == "absent")
       fail(ErrorCode::unavailable, "Python has no package triton, {}: '{}'", kRemedy, choice.program);
     fail(ErrorCode::unavailable,

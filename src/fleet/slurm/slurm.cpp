@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "base/variable.h"
 #include "process/run_command.h"
 #include "process/temporary_folder.h"
 
@@ -31,6 +32,21 @@ std::map<std::string, std::string> own_environment() {
   return all;
 }
 
+/// Variables with the store's password (store/fleet/store_address.h).
+constexpr const char* kSecretVariables[] = {"ATTUNE_STORE_PASSWORD", "TUNA_DB_USER_PASSWORD"};
+
+/// A text of Slurm or a site's wrapper without the passwords of this environment.
+std::string without_secrets(std::string text) {
+  for (const char* name : kSecretVariables) {
+    const char* const secret = variable_or_null(name);
+    if (secret == nullptr) continue;
+    const std::string_view wanted(secret);
+    for (size_t at = text.find(wanted); at != text.npos; at = text.find(wanted, at + 3))
+      text.replace(at, wanted.size(), "***");
+  }
+  return text;
+}
+
 /// The last line that says something.
 std::string last_line(const std::string& output) {
   std::string last;
@@ -48,10 +64,14 @@ std::string run_slurm(std::string_view program, const std::vector<std::string>& 
          program);
   ChildCommand command{.arguments = {path.string()}, .environment = own_environment()};
   command.arguments.insert(command.arguments.end(), arguments.begin(), arguments.end());
+  if (program != "sbatch") {  // Whose jobs get this environment.
+    for (const char* name : kSecretVariables) command.environment.erase(name);
+  }
   const CommandResult result = run_command(std::move(command), kPatience, max_bytes);
   if (!result.status.ok())
-    fail(ErrorCode::device, "{} failed: {}", program,
-         trim(result.output).empty() ? result.status.describe() : shown(last_line(result.output), 400));
+    fail(
+        ErrorCode::device, "{} failed, try it by hand: {}", program,
+        trim(result.output).empty() ? result.status.describe() : shown(without_secrets(last_line(result.output)), 400));
   return result.output;
 }
 

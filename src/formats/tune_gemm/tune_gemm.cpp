@@ -5,6 +5,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <sstream>
@@ -227,8 +228,8 @@ class EntryReader {
   std::optional<double> number(std::string_view key) {
     const auto text = take(key);
     if (!text) return std::nullopt;
-    if (const auto value = parse_double(*text)) return value;
-    fail_value(key, "a number", *text);
+    if (const auto value = parse_double(*text); value && std::isfinite(*value) && *value >= 0) return value;
+    fail_value(key, "a number, 0 or more", *text);
   }
 
   RawEntry& raw_;
@@ -243,7 +244,8 @@ std::optional<double> from_comment(std::string_view line, std::string_view label
   const auto found = comment == std::string_view::npos ? comment : line.find(label, comment);
   if (found == std::string_view::npos) return std::nullopt;
   const auto text = trim(line.substr(found + label.size()));
-  return parse_double(text.substr(0, text.find(' ')));
+  const auto value = parse_double(text.substr(0, text.find(' ')));
+  return value && std::isfinite(*value) && *value > 0 ? value : std::nullopt;
 }
 
 std::string in_quotes(std::string_view text) {
