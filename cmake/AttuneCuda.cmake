@@ -16,7 +16,7 @@ if(NOT ATTUNE_CUDA STREQUAL OFF)
 endif()
 if(NOT ATTUNE_HAS_CUDA)
   file(GLOB tests RELATIVE ${CMAKE_SOURCE_DIR} src/compile/nvrtc/*_test.cpp src/device/cuda/*_test.cpp src/solvers/cublas*/*_test.cpp
-       src/solvers/jit_cuda/*_test.cpp)
+       src/solvers/jit_cuda/*_test.cpp src/solvers/triton/*_test.cpp)
   foreach(test ${tests})
     file(APPEND ${CMAKE_BINARY_DIR}/skipped_tests.txt "${test}: skipped, there is no CUDA toolkit with nvcc, or ATTUNE_CUDA is OFF\n")
   endforeach()

@@ -10,8 +10,8 @@ namespace attune {
 /// Compiles a Triton kernel (Python text with one `@triton.jit` function for each of the task's entries; one entry) to
 /// a cubin, by the Python package `triton`. It needs no GPU. The helper starts Python once, with a script of Attune's;
 /// the two exchange lines of JSON. Options of a task, in any order; each parameter of the kernel has one:
-///   --argument=NAME:TYPE[:N]    a parameter of each launch; TYPE as Triton spells it: `*fp16`, `*bf16`, `*fp32`, `i32`,
-///                               `i64`. `:N`, 2 to 16: its value (of a pointer: the address) is a multiple of N.
+///   --argument=NAME:TYPE[:N]    a parameter of each launch; TYPE as Triton spells it: `*fp16`, `*bf16`, `*fp32`,
+///                               `i32`, `i64`. `:N`, 2 to 16: its value (of a pointer: the address) is a multiple of N.
 ///   --constant=NAME:VALUE       a `tl.constexpr` parameter; VALUE is an integer, True or False.
 ///   --num-warps=N --num-stages=N    launch it with 32·N threads; buffers of the software pipeline.
 /// The cubin's function takes the arguments in this order, then two pointers, to scratch memory (`scratch_bytes` for
