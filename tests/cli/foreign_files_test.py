@@ -59,9 +59,8 @@ COMMANDS = {
     "jobs list": ["jobs", "list", "--session", "1"], "jobs reset": ["jobs", "reset", "--session", "1", "--class", "crashed"],
     "fleet": None,
     "fleet run": ["fleet", "run", "--session", "1", "--steps", "find_compile,find_eval", "--quiet-wait", "0"],
-    # A SQLite file serves one host: whatever it takes, it is refused.
-    "fleet submit": ["fleet", "submit", "--session", "1", "--print"],
-    "fleet status": ["fleet", "status", "--session", "1"], "fleet drain": ["fleet", "drain", "--session", "1"],
+    "fleet submit": None, "fleet drain": None,  # Nothing without Slurm.
+    "fleet status": ["fleet", "status", "--session", "1"],
     "export": ["export", "--session", "1", "-f"],
     "golden": None, "golden update": ["golden", "update", "--golden_v", "1", "--session", "1", "--force"], "golden list": ["golden", "list"],
     "golden diff": ["golden", "diff", "--golden_v", "1", "--session", "1"],
