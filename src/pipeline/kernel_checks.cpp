@@ -21,15 +21,15 @@ const SolverEntry* find_entry(const Registry& solvers, std::string_view id) {
   return found == all.end() ? nullptr : &*found;
 }
 
-// Also a libtype of the older tuners: there it means any kernel of PyTorch, and the kernel's name stands for no kernel
-// (`native`).
-constexpr std::string_view kSharedLibtype = "torch";
+// Also libtypes of the older tuners: there they mean any kernel of PyTorch or Triton, and the kernel's name stands for
+// no kernel (`native`, `auto`).
+constexpr std::string_view kSharedLibtypes[] = {"torch", "triton"};
 
 /// Whether a row whose kernel is no candidate was meant to name one: candidates alone have an `@`, and their libtype is
 /// the first part of a solver's id.
 bool is_meant_as_candidate(const TableRow& row, const Registry& solvers) {
   if (row.kernel_name.find('@') != std::string::npos) return true;
-  if (row.libtype == kSharedLibtype) return false;
+  if (std::ranges::find(kSharedLibtypes, row.libtype) != std::end(kSharedLibtypes)) return false;
   const auto all = solvers.entries();
   return !row.libtype.empty() && std::any_of(all.begin(), all.end(), [&](const SolverEntry& one) {
     return one.id.starts_with(row.libtype + ".");

@@ -135,7 +135,7 @@ class Agents(SlurmStory):
                                 ((*submit, "4h", "--wait", "soon"), "--wait expects"),
                                 (("fleet", "submit", "--session", "9", "--time", "4h"), "9")):
             self.refused(*arguments, says=says)
-        self.refused(*submit, "4h", "--partition", "none", status=3, says="sbatch failed: ")
+        self.refused(*submit, "4h", "--partition", "none", status=3, says="sbatch failed, try it by hand: ")
         path = {"PATH": str(self.work)}
         self.refused(*submit, "4h", env=path, says="install Debian's package slurm")
         self.refused("fleet", "drain", "--session", "1", env=path, says="install Debian's package slurm")
