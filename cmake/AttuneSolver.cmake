@@ -46,6 +46,27 @@ add_library(attune_allocator SHARED ${CMAKE_SOURCE_DIR}/src/solver/module/alloca
 set_target_properties(attune_allocator PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/modules C_VISIBILITY_PRESET hidden)
 target_compile_options(attune_allocator PRIVATE -fexceptions -fno-builtin -fno-sanitize=all -Wno-pedantic)
 
+# attune_embed_kernel_texts(OUTPUT file NAMESPACE attune::foo COMMENT regex [OMIT text] TEXTS file:kConstant …): writes a source with
+# the files as strings, without their comments: a remark does not change a kernel's recipe.
+function(attune_embed_kernel_texts)
+  cmake_parse_arguments(ARG "" "OUTPUT;NAMESPACE;COMMENT;OMIT" "TEXTS" ${ARGN})
+  set(lines "")
+  foreach(text ${ARG_TEXTS})
+    string(REPLACE ":" ";" parts ${text})
+    list(GET parts 0 file)
+    list(GET parts 1 constant)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+    file(READ ${file} content)
+    string(REGEX REPLACE "${ARG_COMMENT}" "" content "${content}")
+    if(ARG_OMIT)
+      string(REPLACE "${ARG_OMIT}" "" content "${content}")
+    endif()
+    string(REGEX REPLACE "\n\n+" "\n" content "${content}")
+    string(APPEND lines "extern const char* const ${constant};\nconst char* const ${constant} = R\"text(${content})text\";\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${ARG_OUTPUT} CONTENT "namespace ${ARG_NAMESPACE} {\n${lines}}\n" @ONLY)
+endfunction()
+
 # attune_add_module(target source …): a module of these sources, which exports its entry points alone.
 function(attune_add_module target)
   add_library(${target} MODULE ${ARGN} ${CMAKE_SOURCE_DIR}/src/solver/module/no_destructors.cpp)

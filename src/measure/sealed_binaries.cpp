@@ -50,7 +50,7 @@ std::vector<Binary> SealedBinaries::load(std::span<const Binary> binaries) {
     if (inode_of(found->second.descriptor) != found->second.inode)
       fail(ErrorCode::io, "the memory of a compiled kernel was closed: {}", binary.recipe);
     binary.file = fmt::format("/proc/self/fd/{}", found->second.descriptor);
-    // Behind those that may be closed below, after all binaries of the call have their names.
+    // At the end of the list, which close_others() leaves open.
     if (const auto known = std::find(others_.begin(), others_.end(), binary.sha256); known != others_.end())
       others_.splice(others_.end(), others_, known);
   }
@@ -58,7 +58,7 @@ std::vector<Binary> SealedBinaries::load(std::span<const Binary> binaries) {
   return loaded;
 }
 
-/// Closes those that were loaded longest ago and that no dynamic loader knows by their names.
+/// Closes the binaries that were loaded longest ago, but no shared object.
 void SealedBinaries::close_others() {
   for (; others_.size() > kMaxOthers; others_.pop_front()) {
     const auto oldest = sealed_.find(others_.front());
