@@ -78,13 +78,9 @@ std::vector<FleetStep> steps_to_submit(FleetStore& store, const SubmitOptions& o
 /// An array of agents that compile, then one of agents that measure; without jobs for it neither.
 std::vector<AgentArray> arrays_of(const SubmitOptions& options, const std::vector<FleetStep>& steps,
                                   const DeviceInfo& device) {
-  AgentArray compile{
-      .kind = "compile", .compiles = true, .steps = {}, .num_agents = options.nodes, .num_cores = options.cores};
+  AgentArray compile{.kind = "compile", .steps = {}, .num_agents = options.nodes, .num_cores = options.cores};
   AgentArray eval{.kind = "eval", .steps = {}, .num_agents = options.nodes, .num_cores = options.cores};
-  for (const FleetStep step : steps) {
-    const bool is_compile = step == FleetStep::perf_compile || step == FleetStep::find_compile;
-    (is_compile ? compile : eval).steps.push_back(step);
-  }
+  for (const FleetStep step : steps) (compiles(step) ? compile : eval).steps.push_back(step);
   const DeviceKind& kind = device_kind(device.kind);
   if (kind.units_are_cores) {
     eval.num_cores = device.num_units;
@@ -103,8 +99,9 @@ std::vector<AgentArray> arrays_of(const SubmitOptions& options, const std::vecto
 /// Words for `attune fleet run`.
 std::vector<std::string> flags_for_agents(const SubmitOptions& options, const AgentArray& array) {
   std::vector<std::string> flags = {"--jobs", std::to_string(array.num_cores), "--wait", options.wait};
-  // An agent that compiles opens no device, unless one is named.
-  const std::string none, *const devices = array.compiles ? &none : &options.devices;
+  // An agent that compiles opens a device only if one is named.
+  const bool is_eval = std::ranges::none_of(array.steps, compiles);
+  const std::string none, *const devices = is_eval ? &options.devices : &none;
   for (const auto& [flag, value] :
        {std::pair("--devices", devices), std::pair("--budget", &options.budget),
         std::pair("--journal", &options.journal), std::pair("--cache", &options.cache),

@@ -51,8 +51,6 @@ constexpr size_t kNeighbourWinners = 3;
 constexpr int kStoreAway = 3, kOtherEnvironment = 4, kDeviceLost = 5;
 constexpr int kMaxWaitMs = 10'000;  // For a lock of the store: leases last longer.
 
-bool compiles(FleetStep step) { return step == FleetStep::perf_compile || step == FleetStep::find_compile; }
-
 ClaimFilter filter_of(const FleetRunOptions& options, bool is_compile) {
   ClaimFilter filter{.session = options.session, .steps = {}, .agent = agent_name()};
   for (const FleetStep step : options.steps) {

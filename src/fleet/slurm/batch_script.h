@@ -24,7 +24,6 @@ struct SlurmSubmission {
 /// Agents of one kind: a job array in Slurm.
 struct AgentArray {
   std::string_view kind;  ///< `compile` or `eval`, a part of the job's name.
-  bool compiles = false;  ///< Its agents measure nothing.
   std::vector<FleetStep> steps;
   int64_t num_agents = 1;
   int64_t num_cores = 1;  ///< Of each agent.

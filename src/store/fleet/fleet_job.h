@@ -20,6 +20,10 @@ namespace attune {
 /// find_eval:    decides between the default configs of all solvers.
 enum class FleetStep : uint8_t { perf_compile, perf_eval, perf_contest, find_compile, find_eval };
 std::string_view name(FleetStep step) noexcept;
+/// Whether the step only compiles: its agents need no device.
+inline bool compiles(FleetStep step) noexcept {
+  return step == FleetStep::perf_compile || step == FleetStep::find_compile;
+}
 /// Takes the older spelling with `miopen_` in front as well.
 std::optional<FleetStep> parse_fleet_step(std::string_view text) noexcept;
 
