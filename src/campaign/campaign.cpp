@@ -185,6 +185,7 @@ class Campaign {
     if (options_.keep_dir.empty()) return;
     make_private_folder(options_.keep_dir);
     write_profile(std::filesystem::path(options_.keep_dir) / kKeptCandidates, *journals_.front(), measured);
+    write_kept_scripts(options_.keep_dir, *journals_.front(), measured, registry());
   }
 
   /// The decisions as they are published, in the order of the input.

@@ -16,6 +16,8 @@
 #include "device/device_kind.h"
 #include "formats/csv/table.h"
 #include "formats/tune_gemm/tune_gemm.h"
+#include "measure/bench.h"
+#include "ops/op.h"
 #include "report/evidence_file.h"
 #include "report/output_files.h"
 #include "solver/modules/library_settings.h"
@@ -95,6 +97,20 @@ std::vector<std::string> surroundings(const DeviceInfo& device, const TuneOption
   return notices;
 }
 
+/// Refuses `--init_type` for problems whose operands it does not describe.
+void check_values(const TuneOptions& options, const TuneShapes& shapes) {
+  if (parse_timed_values(options.init_type) == TimedValues::randn) return;
+  for (const Problem& problem : shapes.problems) {
+    for (const TensorSpec& spec : op_of(problem).tensors(problem)) {
+      if (spec.use == Use::scale || spec.use == Use::index || spec.use == Use::output || has_timed_values(spec))
+        continue;
+      fail(ErrorCode::invalid_input,
+           "--init_type {} gives values of fp32, bf16 and fp16, but the operand {} of {} is {}; leave it out",
+           options.init_type, spec.role, problem.op(), name(spec.dtype));
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> library_variables() {
@@ -108,6 +124,7 @@ std::vector<std::string> library_variables() {
 TuneInputs read_tune_inputs(const TuneOptions& options, Executor& executor) {
   const DeviceInfo& device = executor.device();
   TuneShapes shapes = read_tune_shapes(options, device);
+  check_values(options, shapes);
   const OutputTables tables = table_files(options, *shapes.family);
   if (options.output.empty() && options.config_dir.empty() && !tables.output.empty())
     shapes.notices.push_back("no -o given: writing " + tables.output.string());

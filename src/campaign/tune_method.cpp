@@ -96,6 +96,7 @@ TunerOptions tuner_options(const TuneOptions& options) {
   tuner.budget_s = duration_option(options.budget, "--budget");
   tuner.problem_timeout_s = duration_option(options.timeout, "--timeout");
   tuner.protocol.cache = parse_cache_policy(options.inputs);
+  tuner.protocol.values = parse_timed_values(options.init_type);
   tuner.protocol.seed = options.seed;
   tuner.protocol.min_gain = options.min_gain_pct / 100;
   tuner.protocol.err_ratio = options.err_ratio;

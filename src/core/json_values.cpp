@@ -76,6 +76,7 @@ json json_of(const Protocol& protocol) {
   if (protocol.require != Requirement::none) value["require"] = text(protocol.require);
   if (protocol.timing != Timing::clock) value["timing"] = name(protocol.timing);
   if (protocol.checks != 1) value["checks"] = protocol.checks;
+  if (protocol.values != TimedValues::randn) value["values"] = name(protocol.values);
   return value;
 }
 Protocol protocol_from(const json& value) {
@@ -86,7 +87,8 @@ Protocol protocol_from(const json& value) {
           real_from(value.at("err_ratio")),
           parse_requirement(value.value("require", "")),
           value.contains("timing") ? timing_from(value.at("timing")) : Timing::clock,
-          value.contains("checks") ? uint32_from(value.at("checks")) : 1};
+          value.contains("checks") ? uint32_from(value.at("checks")) : 1,
+          parse_timed_values(value.value("values", "randn"))};
 }
 
 json json_of(const Errors& errors) { return json::array({errors.mismatch_ratio, errors.max_relative, errors.cosine}); }

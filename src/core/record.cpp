@@ -71,14 +71,22 @@ CachePolicy parse_cache_policy(std::string_view text) {
   fail(ErrorCode::invalid_input, "the temperature of operands is served, cold or warm, not '{}'", shown(text));
 }
 
+std::string_view name(TimedValues values) noexcept { return kTimedValuesNames[static_cast<size_t>(values)]; }
+
+TimedValues parse_timed_values(std::string_view text) {
+  if (const auto values = parse_name<TimedValues>(kTimedValuesNames, text)) return *values;
+  fail(ErrorCode::invalid_input, "the values of operands are randn, hpl, trig_float or zeros, not '{}'", shown(text));
+}
+
 /// 3: copied to the device before its launch, right behind untimed launches, operands at the alignment of the device's
 /// allocations.
 static constexpr std::string_view kByGraph = " timing=graph/3";
 
 std::string Protocol::measured_key() const {
   const std::string verified = checks == 1 ? "" : fmt::format(" checks={}", checks);
-  return fmt::format("{} seed={} err={}{}{}{}", name(cache), seed, err_ratio, verified, require_field(require),
-                     timing == Timing::graph ? kByGraph : "");
+  const std::string timed = values == TimedValues::randn ? "" : fmt::format(" values={}", name(values));
+  return fmt::format("{} seed={} err={}{}{}{}{}", name(cache), seed, err_ratio, verified, require_field(require),
+                     timing == Timing::graph ? kByGraph : "", timed);
 }
 
 std::string Protocol::searched_key() const {

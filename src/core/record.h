@@ -30,6 +30,14 @@ std::string_view name(CachePolicy policy) noexcept;
 /// Parses a name. Throws invalid_input for another text.
 CachePolicy parse_cache_policy(std::string_view text);
 
+/// Values of the operands while a candidate is timed, by the names of Triton's tuning script: N(0,1); uniform between
+/// −0.5 and 0.5, as HPL has them; the sine of the element's place; zeros. Verification has values of its own.
+enum class TimedValues : uint8_t { randn, hpl, trig_float, zeros };
+inline constexpr std::array<std::string_view, 4> kTimedValuesNames = {"randn", "hpl", "trig_float", "zeros"};
+std::string_view name(TimedValues values) noexcept;
+/// Parses a name. Throws invalid_input for another text.
+TimedValues parse_timed_values(std::string_view text);
+
 /// All parameters of measuring that make results comparable. It has two keys for reuse: a Record is valid under any
 /// search that measures in the same way, a Decision only under the same search.
 struct Protocol {
@@ -45,6 +53,7 @@ struct Protocol {
   Timing timing = Timing::clock;
   /// How candidates are verified. 1, of earlier versions: without NaN and Inf; these are verified again.
   uint32_t checks = 2;
+  TimedValues values = TimedValues::randn;
   /// Everything a Record depends on, in one line: temperature of the operands, data, verification, graphs. A field
   /// added later appears only if it is not at its default, so that older lines stay valid.
   std::string measured_key() const;

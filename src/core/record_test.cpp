@@ -46,6 +46,7 @@ TEST(Protocol, EveryMemberIsInTheKeyOfWhatItChanges) {
   EXPECT_EQ(keys_with([](Protocol& p) { p.cache = CachePolicy::warm; }), "measured ");
   EXPECT_EQ(keys_with([](Protocol& p) { p.err_ratio = 0.1; }), "measured ");
   EXPECT_EQ(keys_with([](Protocol& p) { p.timing = Timing::graph; }), "measured ");
+  EXPECT_EQ(keys_with([](Protocol& p) { p.values = TimedValues::zeros; }), "measured ");
   EXPECT_EQ(keys_with([](Protocol& p) { p.timing = Timing::events; }), "") << "as in journals of before";
   EXPECT_EQ(keys_with([](Protocol& p) { p.seed = 1; }), "measured searched ");
   EXPECT_EQ(keys_with([](Protocol& p) { p.require = Requirement::deterministic; }), "measured searched ");

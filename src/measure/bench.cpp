@@ -12,6 +12,8 @@
 #include "measure/bitwise/row_axis.h"
 #include "measure/plausibility.h"
 #include "measure/timing.h"
+#include "tensor/kernel_dtype.h"
+#include "tensor/random_fill.h"
 
 namespace attune {
 namespace {
@@ -29,6 +31,15 @@ std::function<bool()> stop_of(Announcer* announcer) {
   return [announcer] { return announcer->is_stopped(); };
 }
 
+/// How an operand is filled that is not filled by its op; nothing for others.
+std::optional<TensorFill> timed_fill(const TensorSpec& spec, TimedValues values, uint64_t seed) {
+  if (values == TimedValues::randn || !has_timed_values(spec)) return std::nullopt;
+  TensorFill how = {.dtype = spec.dtype, .seed = derive_seed(seed, spec.role)};
+  if (values == TimedValues::hpl) how.values = TensorFill::Values::uniform;
+  if (values == TimedValues::trig_float) how.values = TensorFill::Values::sine;
+  return how;
+}
+
 double tensor_bytes(const TensorSpec& spec) {
   double bytes = bits(spec.dtype) / 8.0;
   for (const int64_t extent : spec.shape) bytes *= static_cast<double>(extent);
@@ -36,6 +47,10 @@ double tensor_bytes(const TensorSpec& spec) {
 }
 
 }  // namespace
+
+bool has_timed_values(const TensorSpec& spec) noexcept {
+  return (spec.use == Use::activation || spec.use == Use::weight) && is_kernel_dtype(spec.dtype);
+}
 
 double bench_bytes(const Op& op, const Problem& problem, const Protocol& protocol, const DeviceInfo& device) {
   double inputs = 0, outputs = 0, elements = 0, copied = 0, shared = 0;
@@ -83,6 +98,9 @@ Bench::~Bench() = default;
 void Bench::fill(const Op& op, const Problem& problem, std::span<const Buffer> areas) {
   if (DeviceFill* const on_device = references_.device_fill()) {
     on_device->fill(Distribution::normal, protocol_.seed, areas.first(areas.size() - 1));
+    for (size_t i = 0; i < specs_.size(); ++i) {
+      if (const auto how = timed_fill(specs_[i], protocol_.values, protocol_.seed)) on_device->fill(*how, areas[i]);
+    }
     return device_.memory().fill(areas.back(), {});
   }
   std::vector<HostBytes> bytes;
@@ -90,6 +108,10 @@ void Bench::fill(const Op& op, const Problem& problem, std::span<const Buffer> a
   for (const Buffer& area : areas) bytes.emplace_back(device_.memory(), area, HostBytes::Contents::unset);
   for (HostBytes& one : bytes) operands.operands.push_back(one.bytes());
   op.fill(problem, Distribution::normal, protocol_.seed, operands);
+  for (size_t i = 0; i < specs_.size(); ++i) {
+    if (const auto how = timed_fill(specs_[i], protocol_.values, protocol_.seed))
+      fill_tensor(*how, operands.operands[i]);
+  }
   bytes.pop_back();
   const ActivityScope uploading(device_.time(), Activity::upload);
   for (HostBytes& one : bytes) one.store();

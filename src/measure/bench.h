@@ -22,6 +22,9 @@
 
 namespace attune {
 
+/// Whether TimedValues are the values of an operand: an input that is no scale, of fp32, bf16 or fp16.
+bool has_timed_values(const TensorSpec& spec) noexcept;
+
 /// Bytes of memory needed to measure a problem: operands of the check, references, rotation. A double, so that shapes
 /// beyond any memory do not overflow.
 double bench_bytes(const Op& op, const Problem& problem, const Protocol& protocol, const DeviceInfo& device);

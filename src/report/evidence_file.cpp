@@ -3,12 +3,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "formats/csv/csv_document.h"
 #include "formats/csv/published_row.h"
 #include "formats/csv/table_columns.h"
+#include "solver/registry.h"
+#include "solver/solver.h"
 
 namespace attune {
 namespace {
@@ -53,6 +58,15 @@ double median_us(const Record& record) {
   return record.outcome.ok() && record.outcome.measurement ? record.outcome.measurement->median_us : 0;
 }
 
+Query records_of(const Problem& problem, const MeasuredProblems& measured) {
+  return {.problem = problem,
+          .device = measured.device.key(),
+          .protocol = measured.protocol,
+          .started = false,
+          .decisions = false,
+          .pardons = false};
+}
+
 }  // namespace
 
 void check_evidence_output(const fs::path& file) {
@@ -85,6 +99,33 @@ std::pair<std::string, size_t> records_csv(const Journal& journal, const Query& 
   return {std::move(text), num_damaged};
 }
 
+void write_kept_scripts(const fs::path& folder, const Journal& journal, const MeasuredProblems& measured,
+                        const Registry& solvers) {
+  for (const Problem& problem : measured.problems) {
+    std::map<std::string, std::map<Config, double>> times;  // By solver.
+    const Query query = records_of(problem, measured);
+    journal.scan(query, [&](const Entry& entry, const Stamp&) {
+      const auto& record = std::get<Record>(entry);
+      const double us = median_us(record);
+      if (us <= 0) return;
+      const auto [at, is_new] = times[record.candidate.solver].emplace(record.candidate.config, us);
+      if (!is_new) at->second = std::min(at->second, us);
+    });
+    for (const auto& [id, configs] : times) {
+      const Solver* const solver = solvers.find(id);
+      if (solver == nullptr || solver->static_space() == nullptr) continue;
+      std::vector<TimedConfig> timed;
+      for (const auto& [config, us] : configs) {
+        const auto tasks = solver->compile_tasks(problem, config, measured.device);
+        timed.push_back({config, us, tasks.empty() ? "" : tasks.front().recipe()});
+      }
+      std::ranges::stable_sort(timed, {}, &TimedConfig::us);
+      const KeptScript script = solver->static_space()->script(problem, timed);
+      if (!script.name.empty()) write_file_atomically(folder / script.name, script.text);
+    }
+  }
+}
+
 void write_profile(const fs::path& file, const Journal& journal, const MeasuredProblems& measured) {
   const auto& [family, problems, device, protocol] = measured;
   std::vector<std::string> columns = new_table_header(family);
@@ -93,13 +134,7 @@ void write_profile(const fs::path& file, const Journal& journal, const MeasuredP
   columns.emplace_back("run");
   std::string text = csv_line(columns);
   for (const Problem& problem : problems) {
-    const Query query{.problem = problem,
-                      .device = device.key(),
-                      .protocol = protocol,
-                      .started = false,
-                      .decisions = false,
-                      .pardons = false};
-    journal.scan(query, [&](const Entry& entry, const Stamp& stamp) {
+    journal.scan(records_of(problem, measured), [&](const Entry& entry, const Stamp& stamp) {
       const auto& record = std::get<Record>(entry);
       PublishedRow row =
           published_row(record.problem, record.candidate, median_us(record), record.outcome.errors.mismatch_ratio);

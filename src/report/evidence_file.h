@@ -13,6 +13,8 @@
 
 namespace attune {
 
+class Registry;
+
 /// Problems of one family on one device, measured under one protocol.
 struct MeasuredProblems {
   const FamilySpec& family;
@@ -24,6 +26,11 @@ struct MeasuredProblems {
 /// table's, then stage, status, spread, samples, detail and the number of the run that wrote the record. Records that
 /// were reused from earlier runs are included. Cells without a time are empty. Replaces the whole file. Throws io.
 void write_profile(const std::filesystem::path& file, const Journal& journal, const MeasuredProblems& measured);
+
+/// Writes into a folder the scripts of solvers that have one (StaticSpace::script()), each with the configs that were
+/// right, by the fastest time in the journal. Throws io.
+void write_kept_scripts(const std::filesystem::path& folder, const Journal& journal, const MeasuredProblems& measured,
+                        const Registry& solvers);
 
 /// Name of that file with `--keep`.
 inline constexpr const char* kKeptCandidates = "candidates.csv";

@@ -74,6 +74,19 @@ class Backend {
   virtual std::vector<EntryPoint> entry_points() const { return {}; }
 };
 
+/// A config that was measured.
+struct TimedConfig {
+  Config config;
+  double us = 0;
+  std::string files;  ///< Recipe of its first kernel; empty: it has none.
+};
+
+/// A program of a user's language that repeats measurements; empty: a solver has none.
+struct KeptScript {
+  std::string name;  ///< Of its file.
+  std::string text;
+};
+
 /// The configs of a solver where they follow from the description of a device, which need not be here: what its backend
 /// has on that device, for a problem that the solver supports there. Const and thread-safe; touches no vendor library.
 class StaticSpace {
@@ -85,6 +98,8 @@ class StaticSpace {
   virtual SearchSpace invariant_space(const Problem&, const DeviceInfo&) const { return {}; }
   /// Names of the rule sets of its spaces (SearchSpace::rule_sets()), the default first; empty (the default): none.
   virtual std::vector<std::string> rule_sets() const { return {}; }
+  /// A script that computes with these configs, of one problem, the fastest first.
+  virtual KeptScript script(const Problem&, std::span<const TimedConfig>) const { return {}; }
 };
 
 /// Facts about one backend. Const and thread-safe; touches no vendor library before open().

@@ -51,7 +51,9 @@ ATTUNE_EVERYWHERE inline float value_of_bits(DType dtype, uint32_t bits) {
 /// fill_start() of the seed.
 ATTUNE_EVERYWHERE inline uint32_t fill_element(const TensorFill& how, uint64_t start, uint64_t index) {
   if (how.values == TensorFill::Values::number) return rounded_bits(how.dtype, how.number);
+  if (how.values == TensorFill::Values::sine) return rounded_bits(how.dtype, sine_value(index));
   const uint64_t bits = fill_bits(start, index);
+  if (how.values == TensorFill::Values::uniform) return rounded_bits(how.dtype, uniform_value(bits));
   if (how.values == TensorFill::Values::integers) return rounded_bits(how.dtype, integer_value(bits, how.limit));
   const uint32_t normal = rounded_bits(how.dtype, normal_value(bits, 1 / kSumDeviation));
   // Rounded twice, as tensors are that are multiplied once they are filled: it matters below fp16's smallest normal.

@@ -25,12 +25,14 @@ TEST(FillElement, AKernelWritesTheBytesOfTheHost) {
   using enum TensorFill::Values;
   for (const DType dtype : kTypes) {
     ASSERT_TRUE(is_kernel_dtype(dtype));
-    for (const TensorFill how : {TensorFill{.values = normal, .dtype = dtype, .seed = 7},
-                                 TensorFill{.values = normal, .dtype = dtype, .seed = 8, .factor = 0x1p-7f},
-                                 // Below fp16's smallest normal, where rounding twice differs from rounding once.
-                                 TensorFill{.values = normal, .dtype = dtype, .seed = 9, .factor = 0x1p-20f},
-                                 TensorFill{.values = integers, .dtype = dtype, .seed = 7, .limit = 4},
-                                 TensorFill{.dtype = dtype, .number = -1.37f}}) {
+    for (const TensorFill how :
+         {TensorFill{.values = normal, .dtype = dtype, .seed = 7},
+          TensorFill{.values = normal, .dtype = dtype, .seed = 8, .factor = 0x1p-7f},
+          // Below fp16's smallest normal, where rounding twice differs from rounding once.
+          TensorFill{.values = normal, .dtype = dtype, .seed = 9, .factor = 0x1p-20f},
+          TensorFill{.values = integers, .dtype = dtype, .seed = 7, .limit = 4},
+          TensorFill{.values = uniform, .dtype = dtype, .seed = 7}, TensorFill{.values = sine, .dtype = dtype},
+          TensorFill{.dtype = dtype, .number = -1.37f}}) {
       std::vector<std::byte> host(kCount * size_of(dtype)), kernel(host.size());
       fill_tensor(how, host);
       for (size_t i = 0; i < kCount; ++i) {

@@ -23,17 +23,16 @@ size_t num_elements(DType dtype, std::span<const std::byte> out) {
   return out.size() * 8 / static_cast<size_t>(bits(dtype));
 }
 
-/// Fills from `draw(random bits)`.
-template <typename Draw>
-void fill_blocks(DType dtype, uint64_t seed, std::span<std::byte> out, Draw draw) {
+/// Fills each element with `value(index)`.
+template <typename Value>
+void fill_places(DType dtype, std::span<std::byte> out, Value value) {
   const size_t count = num_elements(dtype, out);
-  const uint64_t start = fill_start(seed);
   const auto fill = [&](int64_t first, int64_t last) {
     std::array<float, kBlockElements> block;
     const size_t end = std::min(count, static_cast<size_t>(last) * kBlockElements);
     for (size_t begin = static_cast<size_t>(first) * kBlockElements; begin < end; begin += kBlockElements) {
       const size_t size = std::min(kBlockElements, end - begin);
-      for (size_t i = 0; i < size; ++i) block[i] = draw(fill_bits(start, begin + i));
+      for (size_t i = 0; i < size; ++i) block[i] = value(begin + i);
       from_float(dtype, std::span(block.data(), size), out.data() + stored_bytes(bits(dtype), begin));
     }
   };
@@ -42,6 +41,12 @@ void fill_blocks(DType dtype, uint64_t seed, std::span<std::byte> out, Draw draw
     over_all_cores(static_cast<int64_t>(num_blocks), fill);
   else
     fill(0, static_cast<int64_t>(num_blocks));
+}
+
+/// Fills from `draw(random bits)`.
+template <typename Draw>
+void fill_blocks(DType dtype, uint64_t seed, std::span<std::byte> out, Draw draw) {
+  fill_places(dtype, out, [draw, start = fill_start(seed)](uint64_t index) { return draw(fill_bits(start, index)); });
 }
 
 void require_signed(DType dtype) {
@@ -96,8 +101,12 @@ void fill_tensor(const TensorFill& how, std::span<std::byte> out) {
       return;
     case TensorFill::Values::integers:
       return fill_integers(how.dtype, how.seed, how.limit, out);
+    case TensorFill::Values::uniform:
+      return fill_blocks(how.dtype, how.seed, out, uniform_value);
+    case TensorFill::Values::sine:
+      return fill_places(how.dtype, out, sine_value);
     case TensorFill::Values::number:
-      return fill_blocks(how.dtype, 0, out, [&](uint64_t) { return how.number; });
+      return fill_places(how.dtype, out, [&](uint64_t) { return how.number; });
   }
 }
 

@@ -107,5 +107,27 @@ TEST(RandomFill, RefusesSignedDataOfATypeWithoutASign) {
   EXPECT_THROW(fill_scales(DType::int8, 1, ScaleValues::any, stored), Error);
 }
 
+TEST(RandomFill, UniformNumbersFillTheirRangeEvenly) {
+  std::vector<float> values(100'000);
+  fill_tensor({.values = TensorFill::Values::uniform, .seed = 3}, std::as_writable_bytes(std::span(values)));
+  const auto [least, greatest] = std::ranges::minmax(values);
+  EXPECT_GE(least, -0.5f);
+  EXPECT_LT(greatest, 0.5f);
+  EXPECT_LT(least, -0.499f);
+  EXPECT_GT(greatest, 0.499f);
+  double sum = 0, squares = 0;
+  for (const float value : values) sum += value, squares += value * value;
+  EXPECT_NEAR(sum / 1e5, 0, 0.005);
+  EXPECT_NEAR(squares / 1e5, 1.0 / 12, 0.001);
+}
+
+TEST(RandomFill, SinesAreThoseOfThePlaces) {
+  std::vector<float> values(100'000);
+  fill_tensor({.values = TensorFill::Values::sine}, std::as_writable_bytes(std::span(values)));
+  for (size_t i = 0; i < values.size(); ++i) ASSERT_NEAR(values[i], std::sin(static_cast<double>(i)), 4e-6) << i;
+  for (const uint64_t place : {uint64_t{1} << 31, (uint64_t{1} << 40) - 1})
+    EXPECT_NEAR(sine_value(place), std::sin(static_cast<double>(place)), 4e-6) << place;
+}
+
 }  // namespace
 }  // namespace attune

@@ -14,6 +14,8 @@ struct TensorFill {
   enum class Values : uint8_t {
     normal,    ///< fill_normal(), then multiplied by `factor`
     integers,  ///< fill_integers()
+    uniform,   ///< between −0.5 and 0.5
+    sine,      ///< of the place, in radians
     number,    ///< all equal
   };
   Values values = Values::number;
@@ -41,6 +43,28 @@ ATTUNE_EVERYWHERE inline float normal_value(uint64_t bits, float scale) {
   return static_cast<float>(sum - 131070) * scale;
 }
 inline constexpr float kSumDeviation = 37836.6f;
+
+/// A number between −0.5 and 0.5.
+ATTUNE_EVERYWHERE inline float uniform_value(uint64_t bits) {
+  return static_cast<float>(static_cast<int32_t>(bits >> 40) - (1 << 23)) * 0x1p-24f;
+}
+
+/// The sine of a number of radians below 2^40, within 4e-6. In whole numbers, so that all compilers give equal bits.
+ATTUNE_EVERYWHERE inline float sine_value(uint64_t radians) {
+  constexpr int64_t kOne = int64_t{1} << 30;                // Of the numbers below.
+  const uint64_t turns = radians * 2935890503282001226ULL;  // 2^64 / 2π: whole turns overflow.
+  int64_t quarters = static_cast<int64_t>(turns) >> 32;
+  if (quarters > kOne) quarters = 2 * kOne - quarters;
+  if (quarters < -kOne) quarters = -2 * kOne - quarters;
+  const int64_t square = quarters * quarters >> 30;
+  // Taylor's series of sin(π/2·x).
+  int64_t sum = 172272;
+  sum = -5026995 + (sum * square >> 30);
+  sum = 85569306 + (sum * square >> 30);
+  sum = -693598668 + (sum * square >> 30);
+  sum = 1686629713 + (sum * square >> 30);
+  return static_cast<float>(static_cast<int32_t>(sum * quarters >> 30)) * 0x1p-30f;
+}
 
 /// A number of fill_integers().
 ATTUNE_EVERYWHERE inline float integer_value(uint64_t bits, int limit) {

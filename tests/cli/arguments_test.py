@@ -104,7 +104,7 @@ class Values(story.Story):
         ("--search nope", "--search: expected race, exhaustive, random, local or model, got 'nope'"),
         ("--isolation nope", "--isolation: expected process or none, got 'nope'"),
         ("--inputs nope", "--inputs: expected cold, warm or served, got 'nope'"),
-        ("--init_type nope", "--init_type: expected randn, got 'nope'"),
+        ("--init_type nope", "--init_type: expected randn, hpl, trig_float or zeros, got 'nope'"),
         ("--journal", "--journal needs a value"),
         ("--compare=x", "--compare takes no value, got 'x'"),
     )

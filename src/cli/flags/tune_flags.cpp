@@ -11,6 +11,7 @@
 #include "cli/flags/python_flag.h"
 #include "cli/flags/run_flags.h"
 #include "cli/flags/value_checks.h"
+#include "core/record.h"
 #include "search/strategy/strategy.h"
 
 namespace attune {
@@ -58,8 +59,10 @@ void add_output_flags(CLI::App& command, TuneOptions& options) {
       "--config-dir", options.config_dir,
       "Folder of the families' lists and tables: without -i and -o those in it are read and written; default: "
       "ATTUNE_CONFIG_DIR, else configs, else the working folder");
-  command.add_option("--keep", options.keep_dir,
-                     "Folder in which to keep the sources and binaries of kernels and the times of all candidates");
+  command.add_option(
+      "--keep", options.keep_dir,
+      "Folder in which to keep the sources and binaries of kernels, the times of all candidates, and for "
+      "triton.gemm a script generated_kernelMNK.py that runs the kernels");
   command
       .add_option_function<std::string>(
           "--sort", [&options](const std::string& text) { options.sort = is_true(text); },
@@ -180,8 +183,13 @@ void add_measuring_flags(CLI::App& command, TuneOptions& options) {
                    "batch-invariant (besides, a row of the result does not depend on M). Its rows stand beside the "
                    "others, and may be slower than the default");
   add_inputs_flag(command, options.inputs);
-  command.add_option("--init_type", "Test data: randn only; results for small whole numbers are always checked too")
-      ->check(one_of({"randn"}));
+  command
+      .add_option("--init_type", options.init_type,
+                  "Values of the operands while kernels are timed: randn (N(0,1)), hpl (uniform from -0.5 to 0.5), "
+                  "trig_float (the sine of the element's place) or zeros. Results are always checked with N(0,1) and "
+                  "with small whole numbers")
+      ->capture_default_str()
+      ->check(one_of({kTimedValuesNames.begin(), kTimedValuesNames.end()}));
   add_quiet_wait_flag(command, options.quiet_wait_s);
   command.add_option("--seed", options.seed, "Seed of data and schedules")
       ->capture_default_str()

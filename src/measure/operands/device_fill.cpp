@@ -35,16 +35,18 @@ std::unique_ptr<DeviceFill> DeviceFill::open(Device& device, const Op& op, const
 void DeviceFill::fill(Distribution distribution, uint64_t seed, std::span<const Buffer> inputs) {
   const auto fills = kernels_.fills(problem_, distribution, seed);
   ATTUNE_CHECK(fills.size() == inputs.size(), "{} inputs, {} of them filled", inputs.size(), fills.size());
+  for (size_t i = 0; i < fills.size(); ++i) fill(fills[i], inputs[i]);
+}
+
+void DeviceFill::fill(const TensorFill& how, const Buffer& input) {
+  OperandToFill operand = {.data = input.data,
+                           .count = static_cast<int64_t>(input.bytes) * 8 / bits(how.dtype),
+                           .how = how,
+                           .start = fill_start(how.seed)};
   const int64_t max = std::max<int64_t>(1, device_.info().num_units * kFillBlocksPerUnit);
-  for (size_t i = 0; i < fills.size(); ++i) {
-    OperandToFill operand = {.data = inputs[i].data,
-                             .count = static_cast<int64_t>(inputs[i].bytes) * 8 / bits(fills[i].dtype),
-                             .how = fills[i],
-                             .start = fill_start(fills[i].seed)};
-    const int64_t blocks = std::clamp<int64_t>((operand.count + kFillThreads - 1) / kFillThreads, 1, max);
-    const std::array<void*, 1> arguments = {&operand};
-    loaded_->run(kFillKernel, {static_cast<uint32_t>(blocks), kFillThreads}, arguments);
-  }
+  const int64_t blocks = std::clamp<int64_t>((operand.count + kFillThreads - 1) / kFillThreads, 1, max);
+  const std::array<void*, 1> arguments = {&operand};
+  loaded_->run(kFillKernel, {static_cast<uint32_t>(blocks), kFillThreads}, arguments);
 }
 
 }  // namespace attune

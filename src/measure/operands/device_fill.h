@@ -17,6 +17,8 @@ class DeviceFill {
   static std::unique_ptr<DeviceFill> open(Device& device, const Op& op, const Problem& problem);
   /// `inputs`: in Op::tensors() order, without the output. Throws device.
   void fill(Distribution distribution, uint64_t seed, std::span<const Buffer> inputs);
+  /// Writes one input with the bytes of fill_tensor(); its type is one of is_kernel_dtype(). Throws device.
+  void fill(const TensorFill& how, const Buffer& input);
 
  private:
   DeviceFill(Device& device, const OpKernels& kernels, Problem problem, std::unique_ptr<KernelModule> loaded)

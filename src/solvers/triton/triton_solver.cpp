@@ -15,6 +15,7 @@
 #include "solver/static/static_space_backend.h"
 #include "solvers/triton/gemm_rules.h"
 #include "solvers/triton/gemm_space.h"
+#include "solvers/triton/generated_script.h"
 #include "solvers/triton/kernel_tasks.h"
 #include "triton/sources_hash.h"
 
@@ -177,6 +178,9 @@ class TritonSolver final : public Solver, public StaticSpace {
   }
   Config default_config(const Problem& problem, const DeviceInfo& device) const override {
     return triton::gemm_starts(problem, device).front();
+  }
+  KeptScript script(const Problem& problem, std::span<const TimedConfig> configs) const override {
+    return triton::generated_script(problem, configs);
   }
   std::vector<CompileTask> compile_tasks(const Problem& problem, const Config& config,
                                          const DeviceInfo& device) const override {
