@@ -16,25 +16,19 @@
 #include "base/file.h"
 #include "base/line_output.h"
 #include "base/locations.h"
-#include "base/machine.h"
 #include "base/text.h"
-#include "campaign/devices/open_devices.h"
 #include "campaign/interrupt.h"
 #include "campaign/journal_run.h"
 #include "campaign/tune_method.h"
 #include "compile/compiler.h"
 #include "compile/kernel_cache.h"
 #include "device/device_kind.h"
+#include "fleet/agent/agent_devices.h"
 #include "fleet/agent/agent_name.h"
 #include "fleet/agent/compile_jobs.h"
-#include "fleet/agent/device_locks.h"
 #include "fleet/agent/fleet_display.h"
-#include "fleet/agent/fleet_environment.h"
 #include "fleet/agent/fleet_work.h"
 #include "fleet/agent/patient_queue.h"
-#include "fleet/agent/session_match.h"
-#include "fleet/setup/list_solvers.h"
-#include "fleet/setup/session_device.h"
 #include "report/json_output.h"
 #include "report/time_report.h"
 #include "solver/registry.h"
@@ -59,29 +53,6 @@ ClaimFilter filter_of(const FleetRunOptions& options, bool is_compile) {
   return filter;
 }
 
-/// The devices to work on: those that the user named, else on a host or a fake device the session's own, else all.
-DeviceChoice devices_of(const TuneOptions& options, const FleetSession& session) {
-  DeviceChoice choice = options.devices;
-  if (!choice.ids.empty() || choice.threads > 0) return choice;
-  const DeviceInfo pinned = device_of_session(session);
-  const DeviceKind* kind = find_device_kind(pinned.id);
-  if (kind == nullptr || kind->numbers == DeviceNumbers::devices || !pinned.id.ends_with(":0")) return choice;
-  choice.ids = pinned.id;
-  if (kind->units_are_cores && pinned.num_units <= static_cast<int64_t>(allowed_cores().size()))
-    choice.threads = pinned.num_units;
-  return choice;
-}
-
-std::vector<Environment> open_agent_environments(const TuneOptions& options, const DeviceChoice& devices) {
-  try {
-    return open_environments(devices, isolation_option(options.isolation), options.kernels,
-                             static_cast<uint32_t>(options.workers), is_interrupted);
-  } catch (const Error&) {
-    if (is_interrupted()) return {};
-    throw;
-  }
-}
-
 FleetCounts sum_of(const FleetCounts& one, const FleetCounts& other) {
   return {one.num_done + other.num_done, one.num_unsupported + other.num_unsupported, one.num_failed + other.num_failed,
           one.num_given_back + other.num_given_back, one.num_lost + other.num_lost};
@@ -98,15 +69,6 @@ std::string text_of(const std::vector<FleetStep>& steps) {
 struct AgentWaits {
   double patience_s = 0;  ///< For the store.
   double others_s = 0;    ///< For jobs that other agents must end first.
-};
-
-/// What an agent works on.
-struct AgentDevices {
-  std::optional<DeviceLocks> locks;
-  DeviceInfo info;
-  std::vector<Environment> environments;  ///< Empty: it only compiles, for a device that need not be here.
-  std::unique_ptr<Kernels> own_kernels;   ///< Then.
-  Kernels& kernels() const { return own_kernels ? *own_kernels : *environments.front().kernels; }
 };
 
 /// A run from the moment at which its session is known to be of this environment.
@@ -447,104 +409,6 @@ std::unique_ptr<FleetStore> open_patiently(double patience_s) {
     steady_clock().sleep_s(kPauseS);
     if (is_interrupted()) return nullptr;
   }
-}
-
-/// The session's solvers that this program has, with their versions here. A library that this machine lacks counts as
-/// the session's: it has nothing to compile.
-std::vector<FleetSolver> solvers_to_compile(const FleetSession& session) {
-  std::vector<FleetSolver> here;
-  for (FleetSolver one : session.solvers) {
-    const auto entries = registry().entries();
-    const bool is_known = std::ranges::any_of(entries, [&](const SolverEntry& entry) { return entry.id == one.id; });
-    if (!is_known) continue;
-    const Solver* solver = registry().find(one.id);
-    if (solver != nullptr && solver->static_space() != nullptr) one.version = solver->version();
-    here.push_back(std::move(one));
-  }
-  return here;
-}
-
-constexpr std::string_view kCompilerPrefix = "compiler.";
-
-/// The compilers among a session's versions, as they are here.
-Versions compilers_here(const Versions& versions) {
-  Versions here;
-  for (const auto& [component, version] : versions) {
-    if (!component.starts_with(kCompilerPrefix)) continue;
-    const std::string toolchain = toolchain_if_any(std::string_view(component).substr(kCompilerPrefix.size()));
-    if (!toolchain.empty()) here.emplace(component, toolchain);
-  }
-  return here;
-}
-
-/// The missing ones among them.
-std::vector<std::string> missing_compilers(const Versions& versions) {
-  const Versions here = compilers_here(versions);
-  std::vector<std::string> missing;
-  for (const auto& [component, version] : versions) {
-    if (component.starts_with(kCompilerPrefix) && !here.contains(component)) missing.push_back(component);
-  }
-  return missing;
-}
-
-/// Compares the session's environment with this one. Without a device: the solvers that compile, their compilers, and
-/// the variables. An agent that only measures may lack compilers: it measures what is built.
-std::vector<std::string> differences_here(const FleetSession& session, const AgentDevices& devices,
-                                          const FleetRunOptions& options) {
-  std::vector<FleetSolver> solvers;
-  FleetEnvironment here = session.environment;
-  if (devices.environments.empty()) {
-    solvers = solvers_to_compile(session);
-    here.variables = options.tune.variables;
-    std::erase_if(here.versions, [](const auto& one) { return one.first.starts_with(kCompilerPrefix); });
-    const Versions compilers = compilers_here(session.environment.versions);
-    here.versions.insert(compilers.begin(), compilers.end());
-  } else {
-    const auto listed = list_solvers(*devices.environments.front().executor);
-    solvers = solvers_of(listed);
-    here = fleet_environment(devices.info, options.tune.variables, versions_of(listed, session.solvers));
-    if (std::ranges::none_of(options.steps, compiles)) {
-      for (const std::string& component : missing_compilers(session.environment.versions))
-        here.versions.insert_or_assign(component, session.environment.versions.at(component));
-    }
-  }
-  auto found = differences(session.environment, here);
-  for (std::string& one : solver_differences(session.solvers, solvers)) found.push_back(std::move(one));
-  return found;
-}
-
-/// Of devices such as `cuda:0,cuda:1`.
-std::vector<std::string> lock_names(const std::string& ids) {
-  std::vector<std::string> names;
-  for (const std::string_view id : split(ids, ',')) {
-    if (std::string name = lock_name(std::string(trim(id))); !name.empty()) names.push_back(std::move(name));
-  }
-  return names;
-}
-
-/// No environments and no kernels after an interrupt.
-AgentDevices open_agent_devices(const FleetRunOptions& options, const FleetSession& session) {
-  AgentDevices devices;
-  if (std::ranges::all_of(options.steps, compiles) && options.tune.devices.ids.empty()) {
-    devices.info = device_of_session(session);
-    devices.own_kernels = open_kernels(devices.info, options.tune.kernels);
-    print_notes(registry().notices());
-    return devices;
-  }
-  if (std::ranges::none_of(options.steps, compiles)) {
-    const auto missing = missing_compilers(session.environment.versions);
-    if (!missing.empty()) {
-      print_line(stderr, fmt::format("note: only kernels that are built are measured, because this machine lacks {}",
-                                     join(missing, ", ")));
-      ::setenv("ATTUNE_BUILD", "never", 1);  // For the workers.
-    }
-  }
-  DeviceChoice choice = devices_of(options.tune, session);
-  choice.ids = ids_to_open(choice, isolation_option(options.tune.isolation));
-  devices.locks.emplace(lock_names(choice.ids));
-  devices.environments = open_agent_environments(options.tune, choice);
-  if (!devices.environments.empty()) devices.info = devices.environments.front().device();
-  return devices;
 }
 
 /// Reports an agent's end for the sake of its device: other agents take its jobs.
