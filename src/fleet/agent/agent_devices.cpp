@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <string_view>
 #include <utility>
 
@@ -37,15 +36,18 @@ DeviceChoice devices_of(const TuneOptions& options, const FleetSession& session)
   return choice;
 }
 
-std::vector<Environment> open_agent_environments(const TuneOptions& options, const DeviceChoice& devices) {
+std::vector<Environment> open_agent_environments(const TuneOptions& options, const DeviceChoice& devices,
+                                                 const KernelOptions& kernels) {
   try {
-    return open_environments(devices, isolation_option(options.isolation), options.kernels,
+    return open_environments(devices, isolation_option(options.isolation), kernels,
                              static_cast<uint32_t>(options.workers), is_interrupted);
   } catch (const Error&) {
     if (is_interrupted()) return {};
     throw;
   }
 }
+
+constexpr std::string_view kCompilerPrefix = "compiler.";
 
 /// The session's solvers that this program has, with their versions here. A library that this machine lacks counts as
 /// the session's: it has nothing to compile.
@@ -61,8 +63,6 @@ std::vector<FleetSolver> solvers_to_compile(const FleetSession& session) {
   }
   return here;
 }
-
-constexpr std::string_view kCompilerPrefix = "compiler.";
 
 /// The compilers among a session's versions, as they are here.
 Versions compilers_here(const Versions& versions) {
@@ -85,6 +85,17 @@ std::vector<std::string> missing_compilers(const Versions& versions) {
   return missing;
 }
 
+/// Source versions of the session's solvers that state their kernels without a device.
+Versions kernels_here(const FleetSession& session) {
+  Versions here;
+  for (const FleetSolver& one : session.solvers) {
+    const Solver* const solver = registry().find(one.id);
+    const StaticSpace* const stated = solver == nullptr ? nullptr : solver->static_space();
+    if (stated != nullptr) here.merge(stated->kernel_versions());
+  }
+  return here;
+}
+
 /// Of devices such as `cuda:0,cuda:1`.
 std::vector<std::string> lock_names(const std::string& ids) {
   std::vector<std::string> names;
@@ -104,20 +115,30 @@ AgentDevices open_agent_devices(const FleetRunOptions& options, const FleetSessi
     print_notes(registry().notices());
     return devices;
   }
+  KernelOptions kernels = options.tune.kernels;
   if (std::ranges::none_of(options.steps, compiles)) {
-    const auto missing = missing_compilers(session.environment.versions);
-    if (!missing.empty()) {
+    devices.missing_compilers = missing_compilers(session.environment.versions);
+    for (const std::string& component : devices.missing_compilers)
+      kernels.stored_toolchains.emplace(component.substr(kCompilerPrefix.size()),
+                                        session.environment.versions.at(component));
+    if (!devices.missing_compilers.empty())
       print_line(stderr, fmt::format("note: only kernels that are built are measured, because this machine lacks {}",
-                                     join(missing, ", ")));
-      ::setenv("ATTUNE_BUILD", "never", 1);  // For the workers.
-    }
+                                     join(devices.missing_compilers, ", ")));
   }
   DeviceChoice choice = devices_of(options.tune, session);
   choice.ids = ids_to_open(choice, isolation_option(options.tune.isolation));
   devices.locks.emplace(lock_names(choice.ids));
-  devices.environments = open_agent_environments(options.tune, choice);
+  devices.environments = open_agent_environments(options.tune, choice, kernels);
   if (!devices.environments.empty()) devices.info = devices.environments.front().device();
   return devices;
+}
+
+Toolchains toolchains_of(const FleetSession& session) {
+  Toolchains all;
+  for (const auto& [component, version] : session.environment.versions) {
+    if (component.starts_with(kCompilerPrefix)) all.emplace(component.substr(kCompilerPrefix.size()), version);
+  }
+  return all;
 }
 
 std::vector<std::string> differences_here(const FleetSession& session, const AgentDevices& devices,
@@ -130,14 +151,13 @@ std::vector<std::string> differences_here(const FleetSession& session, const Age
     std::erase_if(here.versions, [](const auto& one) { return one.first.starts_with(kCompilerPrefix); });
     const Versions compilers = compilers_here(session.environment.versions);
     here.versions.insert(compilers.begin(), compilers.end());
+    for (const auto& [component, version] : kernels_here(session)) here.versions.insert_or_assign(component, version);
   } else {
     const auto listed = list_solvers(*devices.environments.front().executor);
     solvers = solvers_of(listed);
     here = fleet_environment(devices.info, options.tune.variables, versions_of(listed, session.solvers));
-    if (std::ranges::none_of(options.steps, compiles)) {
-      for (const std::string& component : missing_compilers(session.environment.versions))
-        here.versions.insert_or_assign(component, session.environment.versions.at(component));
-    }
+    for (const std::string& component : devices.missing_compilers)
+      here.versions.insert_or_assign(component, session.environment.versions.at(component));
   }
   auto found = differences(session.environment, here);
   for (std::string& one : solver_differences(session.solvers, solvers)) found.push_back(std::move(one));

@@ -6,9 +6,10 @@
 #include <vector>
 
 #include "campaign/devices/open_devices.h"
+#include "core/binary.h"
 #include "core/device_info.h"
 #include "fleet/agent/device_locks.h"
-#include "fleet/agent/fleet_run.h"
+#include "fleet/agent/fleet_run_options.h"
 #include "store/fleet/fleet_store.h"
 #include "tuner/kernels.h"
 
@@ -20,6 +21,9 @@ struct AgentDevices {
   DeviceInfo info;
   std::vector<Environment> environments;  ///< Empty: it only compiles, for a device that need not be here.
   std::unique_ptr<Kernels> own_kernels;   ///< Then.
+  /// Compilers of the session that this machine lacks: `compiler.hostcc`. Only an agent that measures has some; it
+  /// measures built kernels.
+  std::vector<std::string> missing_compilers;
   Kernels& kernels() const { return own_kernels ? *own_kernels : *environments.front().kernels; }
 };
 
@@ -28,9 +32,12 @@ struct AgentDevices {
 /// interrupt. Throws like open_environments() and DeviceLocks.
 AgentDevices open_agent_devices(const FleetRunOptions& options, const FleetSession& session);
 
+/// The toolchains that a session pins.
+Toolchains toolchains_of(const FleetSession& session);
+
 /// Each difference between the session's environment and this one, a clause each; empty: the agent may work on the
-/// session. Without a device: the solvers that compile, their compilers, and the variables. An agent that only measures
-/// may lack compilers: it measures what is built.
+/// session. Without a device: the solvers that compile, their sources and compilers, and the variables. An agent that
+/// only measures may lack compilers: it measures what is built.
 std::vector<std::string> differences_here(const FleetSession& session, const AgentDevices& devices,
                                           const FleetRunOptions& options);
 
