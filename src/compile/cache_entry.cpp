@@ -58,15 +58,6 @@ Binary parse(const std::string& text) {
   return binary;
 }
 
-/// Whether the compiler's current command made the binary. Binaries of a compiler that this build lacks are accepted:
-/// they may come from another machine.
-bool is_of_this_command(const Binary& binary) {
-  const auto name = binary.metadata.find("compiler"), number = binary.metadata.find("command");
-  const Compiler* compiler = name == binary.metadata.end() ? nullptr : find_compiler(name->second);
-  return !compiler ||
-         (number != binary.metadata.end() && number->second == std::to_string(compiler->command_version()));
-}
-
 }  // namespace
 
 bool is_name(std::string_view text) noexcept {
@@ -105,6 +96,13 @@ Entry read(const fs::path& root, std::string_view arch, std::string_view recipe,
   } catch (const Error&) {  // Another process has removed it, or its name is too long.
     return {is_absent(folder) ? Content::none : Content::wrong, {}};
   }
+}
+
+bool is_of_this_command(const Binary& binary) {
+  const auto name = binary.metadata.find("compiler"), number = binary.metadata.find("command");
+  const Compiler* compiler = name == binary.metadata.end() ? nullptr : find_compiler(name->second);
+  return !compiler ||
+         (number != binary.metadata.end() && number->second == std::to_string(compiler->command_version()));
 }
 
 bool is_intact(const Binary& binary) {

@@ -37,6 +37,9 @@ struct Entry {
 /// Reads an entry's description, but not its binary.
 Entry read(const std::filesystem::path& root, std::string_view arch, std::string_view recipe,
            std::string_view toolchain);
+/// Whether the compiler's current command made the binary. Binaries of a compiler that this build lacks are accepted:
+/// they may come from another machine.
+bool is_of_this_command(const Binary& binary);
 /// Whether the binary matches its description.
 bool is_intact(const Binary& binary);
 /// Writes the description next to the binary, in a folder that has no readers yet. Throws io.

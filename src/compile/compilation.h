@@ -20,6 +20,8 @@ struct CompileResult {
   Outcome outcome;  ///< ok: `binary` is set. Otherwise its detail holds the compiler's first lines.
   std::optional<Binary> binary;
   bool from_cache = false;
+  /// Whether the compiler is missing and the cache lacks the binary, which another machine may add later.
+  bool is_unbuilt = false;
   double seconds = 0;  ///< Compiler time, in this pool or one that shares; 0: the binary was in the cache.
 };
 

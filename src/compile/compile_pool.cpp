@@ -6,6 +6,7 @@
 #include <deque>
 #include <list>
 #include <map>
+#include <set>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -48,6 +49,7 @@ struct CompilePool::State {
   std::list<std::unique_ptr<Compilation>> stopped;  ///< Until they have a place again.
   std::map<std::string, size_t> due;                ///< Number of answers due for each recipe that was submitted.
   std::map<std::string, CompileResult> failures;    ///< In this pool.
+  std::set<std::string> unbuilt;                    ///< Recipes whose compiler is missing, not in the cache when asked.
   std::map<std::string, double> build_seconds;      ///< By recipe, for binaries that this pool made or found.
   std::deque<CompileResult> answers;
   bool paused = false;
@@ -108,7 +110,6 @@ std::optional<CompileResult> CompilePool::State::known(const CompileTask& task, 
   if (const auto found = failures.find(recipe); found != failures.end()) return found->second;
   if (const auto ended = share.ended(recipe); ended && !ended->outcome.ok())
     return remember({.recipe = recipe, .outcome = ended->outcome, .binary = {}, .seconds = ended->seconds});
-  // Without its compiler, a cached binary of any toolchain is accepted, like one from another machine.
   std::string toolchain, reason;
   const Compiler* compiler = find(task.compiler);
   try {
@@ -122,17 +123,27 @@ std::optional<CompileResult> CompilePool::State::known(const CompileTask& task, 
     if (error.code() != ErrorCode::unavailable) throw;
     reason = error.what();
   }
+  // Without its compiler, a cached binary of another machine is accepted.
+  const auto pinned = options.stored_toolchains.find(task.compiler);
+  const bool is_pinned = !reason.empty() && pinned != options.stored_toolchains.end();
+  if (is_pinned) toolchain = pinned->second;
   if (!reason.empty()) cache.settle(task.arch, recipe);
   auto binary = cache.find(task.arch, recipe, toolchain);
-  if (binary && (binary->toolchain == toolchain || !reason.empty()))
+  if (binary && (binary->toolchain == toolchain || (!reason.empty() && !is_pinned)))
     return remember({.recipe = recipe,
                      .outcome = {},
                      .binary = std::move(binary),
                      .from_cache = true,
                      .seconds = seconds_of(recipe)});
   if (reason.empty()) return std::nullopt;
-  return remember(
-      {.recipe = recipe, .outcome = {.status = Status::unsupported, .detail = std::move(reason)}, .binary = {}});
+  if (is_pinned) reason = "its kernel is not built: " + reason;
+  CompileResult missing{.recipe = recipe,
+                        .outcome = {.status = Status::unsupported, .detail = std::move(reason)},
+                        .binary = {},
+                        .is_unbuilt = true};
+  if (!is_pinned) return remember(std::move(missing));
+  unbuilt.insert(recipe);  // Another machine may build it, so each call looks again.
+  return missing;
 }
 
 CompileResult CompilePool::State::remember(CompileResult result) {
@@ -378,7 +389,8 @@ void CompilePool::prefetch(const CompileTask& task) {
 std::optional<CompileResult> CompilePool::known(const CompileTask& task) { return state_->known(task, task.recipe()); }
 
 bool CompilePool::ready(const std::string& recipe) const {
-  return state_->build_seconds.contains(recipe) || state_->failures.contains(recipe);
+  return state_->build_seconds.contains(recipe) || state_->failures.contains(recipe) ||
+         state_->unbuilt.contains(recipe);
 }
 
 size_t CompilePool::unanswered() const noexcept {

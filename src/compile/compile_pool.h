@@ -12,6 +12,7 @@
 #include "compile/compiler.h"
 #include "compile/kernel_cache.h"
 #include "compile/shared_compilations.h"
+#include "core/binary.h"
 #include "core/turn.h"
 
 namespace attune {
@@ -23,6 +24,9 @@ struct PoolOptions {
   /// Deadline of one compilation; 0: the compiler's own. Its clock stops while the pool is paused.
   Milliseconds deadline{0};
   std::filesystem::path keep;  ///< Folder that keeps sources, binaries and logs, by recipe; empty: they are removed.
+  /// Toolchains by compiler: where a compiler is missing, only a cached binary of its toolchain is an answer. Of a
+  /// missing compiler that is not named, a binary of any toolchain is.
+  Toolchains stored_toolchains;
   std::vector<const Compiler*> compilers;  ///< Compilers that tasks may name; empty: all of this build.
   HelperProgram helper;                    ///< For compilers that are libraries.
   /// Shared with the other pools of this process that compile into the same cache; null: not shared.
@@ -53,7 +57,8 @@ class CompilePool {
 
   /// Looks for the task's binary in the cache, and compiles it otherwise. A recipe that is already known (cached, in
   /// progress, failed in this pool or one that shares) is not compiled again, but each call gets an answer. If the
-  /// task's compiler is missing, a cached binary of any toolchain is the answer. Takes 0.1 ms for the lookup, and 0.3
+  /// task's compiler is missing, a cached binary is the answer (PoolOptions::stored_toolchains), else
+  /// CompileResult::is_unbuilt. Takes 0.1 ms for the lookup, and 0.3
   /// ms to start a process.
   void submit(const CompileTask& task);
   /// Compiles a task that may be submitted later. Submitted tasks have priority over it, and it gets no answer. Does

@@ -70,6 +70,17 @@ class CompilePoolTest : public testing::Test {
   std::vector<fs::path> temporary_folders() const {
     return {fs::directory_iterator(temporary_), fs::directory_iterator()};
   }
+  /// Adds a binary of another machine.
+  void add_other(const std::string& source, const std::string& toolchain) {
+    const fs::path file = folder_.path() / "other";
+    std::ofstream(file) << "x";
+    cache_.add({.arch = kAnyArch,
+                .recipe = task(source).recipe(),
+                .toolchain = toolchain,
+                .sha256 = "",
+                .file = file,
+                .metadata = {}});
+  }
   std::string marked(const std::string& name) const { return (folder_.path() / name).string(); }
   /// Number of a process, which wrote it to the marker.
   pid_t pid_in(const std::string& name) const {
@@ -178,20 +189,28 @@ TEST_F(CompilePoolTest, ABinaryOfAnotherToolchainIsCompiledAnew) {
 
 TEST_F(CompilePoolTest, WithoutACompilerOnlyTheCacheAnswers) {
   const TestEnvironment none("ATTUNE_CC", "/no/such/cc");
-  const fs::path file = folder_.path() / "other";
-  std::ofstream(file) << "x";
-  cache_.add({.arch = kAnyArch,
-              .recipe = task("a").recipe(),
-              .toolchain = "cc-0.9",
-              .sha256 = "",
-              .file = file,
-              .metadata = {}});
+  add_other("a", "cc-0.9");
   CompilePool pool(cache_);
   const auto compiled = pool.compile({task("a"), task("b")});
   EXPECT_TRUE(compiled[0].outcome.ok());
   EXPECT_EQ(compiled[0].binary->toolchain, "cc-0.9");
   EXPECT_EQ(compiled[1].outcome.status, Status::unsupported);
   EXPECT_THAT(compiled[1].outcome.detail, HasSubstr("set it to a C compiler"));
+}
+
+TEST_F(CompilePoolTest, WithoutACompilerAPinnedToolchainsBinaryIsTheOnlyAnswer) {
+  const TestEnvironment none("ATTUNE_CC", "/no/such/cc");
+  add_other("a", "cc-0.9");
+  CompilePool pool(cache_, {.stored_toolchains = {{"hostcc", "cc-1.0"}}});
+  const auto before = pool.compile({task("a")})[0];
+  EXPECT_EQ(before.outcome.status, Status::unsupported);
+  EXPECT_TRUE(before.is_unbuilt);
+  EXPECT_THAT(before.outcome.detail, HasSubstr("its kernel is not built: "));
+  EXPECT_TRUE(pool.ready(task("a").recipe())) << "waiting would not help";
+  add_other("a", "cc-1.0");
+  const auto after = pool.compile({task("a")})[0];
+  ASSERT_TRUE(after.binary) << after.outcome.detail;
+  EXPECT_EQ(after.binary->toolchain, "cc-1.0");
 }
 
 TEST_F(CompilePoolTest, AnUnknownCompilerOrArchitectureIsUnsupported) {

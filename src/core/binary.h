@@ -8,6 +8,9 @@
 
 namespace attune {
 
+/// Toolchains by compiler: `hostcc` → `gcc-12.2.0`.
+using Toolchains = std::map<std::string, std::string>;
+
 /// A source text to compile to kernels. Pure data: equal tasks have the same recipe on every machine.
 struct CompileTask {
   std::string compiler;              ///< Name of a Compiler: `hostcc`.

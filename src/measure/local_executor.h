@@ -36,6 +36,8 @@ class LocalExecutor final : public Executor {
   ~LocalExecutor() override;
   /// Sets the solvers, by their place in the registry, that must not be opened, and the reasons.
   void skip_solvers(std::map<uint32_t, std::string> solvers) { solvers_.skip(std::move(solvers)); }
+  /// See OpenedSolvers::set_stored_toolchains().
+  void set_stored_toolchains(Toolchains all) { solvers_.set_stored_toolchains(std::move(all)); }
   /// Sets the share of the device's memory that problems may take if other executors use the device, too; above 0, at
   /// most 1.
   void set_memory_share(double share) { memory_share_ = share; }

@@ -8,7 +8,6 @@
 #include <set>
 
 #include "base/error.h"
-#include "base/variable.h"
 #include "compile/compiler.h"
 #include "core/candidate.h"
 #include "search/weight_group.h"
@@ -41,18 +40,6 @@ Contender without(const SolverEntry& entry, std::string reason) {
   if (entry.solver != nullptr) contender.version = entry.solver->version();
   contender.support = Support::no(std::move(reason));
   return contender;
-}
-
-/// Throws unavailable, naming the package to install, if a compiler of the tasks is missing. A row may be served from a
-/// kernel cache that another machine has filled, but measured kernels are compiled here, except with
-/// ATTUNE_BUILD=never: of a fleet's agents some compile and some measure.
-void require_compilers(const std::vector<CompileTask>& tasks) {
-  if (const char* const build = variable_or_null("ATTUNE_BUILD");
-      build != nullptr && std::string_view(build) == "never")
-    return;
-  for (const CompileTask& task : tasks) {
-    if (const Compiler* const known = find_compiler(task.compiler)) known->toolchain();
-  }
 }
 
 /// The space of a contender whose version and default config are known. `candidates`: see request::Open; null: not set.
@@ -107,7 +94,7 @@ Contender OpenedSolvers::contender(const SolverEntry& entry, const Problem& prob
     contender.version = candidate_version(*entry.solver, contender.versions);
     contender.versions.insert(opened.builds.begin(), opened.builds.end());
     contender.default_config = opened.backend->default_config(problem);
-    require_compilers(entry.solver->compile_tasks(problem, contender.default_config, device_.info()));
+    require_compilers(entry.solver->compile_tasks(problem, contender.default_config, device_.info()), contender);
     contender.recommended = opened.backend->recommended(problem);
     contender.space = space_of(*opened.backend, problem, contender, candidates);
     contender.invariant = opened.backend->invariant_space(problem);
@@ -172,6 +159,20 @@ std::unique_ptr<Plan> OpenedSolvers::prepare_part(const Problem& part, const Can
   if (!offered.parts.empty()) return prepare(part, candidate, &offered, binaries);
   return prepare(part, candidate, &offered,
                  own_binaries(*entry->solver, part, candidate.config, device_.info(), binaries));
+}
+
+/// Throws unavailable, naming the package to install, if a compiler of the tasks is missing and no toolchain stands for
+/// it.
+void OpenedSolvers::require_compilers(const std::vector<CompileTask>& tasks, Contender& contender) const {
+  for (const CompileTask& task : tasks) {
+    const Compiler* const known = find_compiler(task.compiler);
+    if (known == nullptr) continue;
+    const auto stored = stored_toolchains_.find(task.compiler);
+    if (stored == stored_toolchains_.end())
+      known->toolchain();
+    else if (toolchain_if_any(task.compiler).empty())
+      contender.versions.insert_or_assign("compiler." + task.compiler, stored->second);
+  }
 }
 
 Backend& OpenedSolvers::backend(std::string_view solver) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/binary.h"
 #include "measure/announcer.h"
 #include "solver/contender.h"
 #include "solver/registry.h"
@@ -28,6 +29,10 @@ class OpenedSolvers {
   OpenedSolvers(Device& device, const Registry& registry, Announcer* announcer);
   /// Sets the solvers, by their place in the registry, that contenders() must not open, and the reasons.
   void skip(std::map<uint32_t, std::string> solvers) { skipped_ = std::move(solvers); }
+  /// Sets, by compiler, the toolchains of stored kernels. A solver whose compiler is missing on this machine computes
+  /// with them, and states the toolchain among its versions. Without one it does not support a problem: measured
+  /// kernels are compiled here. Set before the first problem.
+  void set_stored_toolchains(Toolchains all) { stored_toolchains_ = std::move(all); }
 
   /// Returns every solver's report for a problem, in the registry's order. A solver that cannot be opened or asked does
   /// not support it. `candidates`: see request::Open. If the announcer stops the request, the remaining solvers are
@@ -58,12 +63,14 @@ class OpenedSolvers {
   Library& library(const SolverEntry& entry);
   std::optional<std::string> why_refused(const Problem& problem, const Candidate& candidate, const Contender* contender,
                                          SpaceListing listing);
+  void require_compilers(const std::vector<CompileTask>& tasks, Contender& contender) const;
   std::unique_ptr<Plan> prepare_part(const Problem& part, const Candidate& candidate, std::span<const Binary> binaries);
 
   Device& device_;
   const Registry& registry_;
   Announcer* announcer_;
   std::map<uint32_t, std::string> skipped_;
+  Toolchains stored_toolchains_;
   std::map<std::string, Library, std::less<>> libraries_;  ///< By solver id.
 };
 

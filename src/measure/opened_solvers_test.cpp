@@ -8,6 +8,7 @@
 #include "device/fake/fake_device.h"
 #include "ops/op.h"
 #include "solver/registry.h"
+#include "testing/environment.h"
 #include "testing/planted_gemm.h"
 
 namespace attune {
@@ -105,6 +106,38 @@ TEST_P(OpenedSolversTest, WhatIsOfferedIsPreparedWhetherItIsListedOrNot) {
   Contender unsupported = again;
   unsupported.support = Support::no("is not its thing");
   EXPECT_THROW(prepare(unsupported, "n=7"), Error);
+}
+
+/// Its kernels need a compiler that this machine lacks.
+class KernelsOfHostcc final : public Solver {
+ public:
+  std::string_view id() const override { return "kernels.gemm"; }
+  std::string_view version() const override { return "1"; }
+  std::string_view title() const override { return "kernels"; }
+  Support supports(const Problem&, const DeviceInfo&) const override { return {}; }
+  std::vector<CompileTask> compile_tasks(const Problem&, const Config&, const DeviceInfo&) const override {
+    return {{"hostcc", "int f(void);", "x86-64", {}, {}}};
+  }
+  std::unique_ptr<Backend> open(Device& device) const override { return TenConfigs(num_lists_, true).open(device); }
+
+ private:
+  static inline int num_lists_ = 0;
+};
+
+TEST(OpenedSolvers, WithoutACompilerOnlyAStoredToolchainsKernelsAreMeasured) {
+  const TestEnvironment none("ATTUNE_CC", "/no/such/cc");
+  Registry registry;
+  registry.add(std::make_unique<KernelsOfHostcc>());
+  FakeDevice device;
+  const Problem text = Problem::parse("gemm_a16w16 m=2 n=2 k=2"), problem = op_of(text).normalise(text, {});
+  OpenedSolvers solvers(device, registry, nullptr);
+  const Contender without = solvers.contenders(problem).at(0);
+  EXPECT_FALSE(without.support.yes);
+  EXPECT_NE(without.support.reason.find("set it to a C compiler"), std::string::npos) << without.support.reason;
+  solvers.set_stored_toolchains({{"hostcc", "gcc-12.2.0"}});
+  const Contender with = solvers.contenders(problem).at(0);
+  EXPECT_TRUE(with.support.yes) << with.support.reason;
+  EXPECT_EQ(with.versions.at("compiler.hostcc"), "gcc-12.2.0");
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, OpenedSolversTest, testing::Values(true, false),

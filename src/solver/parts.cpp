@@ -23,6 +23,15 @@ std::vector<PartChoice> part_choices(const Contender& contender, const Config& c
   return choices;
 }
 
+void add_part_choices(const Contender& contender, const Config& config, std::vector<std::vector<Candidate>>& lists) {
+  for (const Parameter& parameter : contender.space.parameters()) {
+    if (!parameter.part || !config.has(parameter.name)) continue;
+    std::vector<Candidate>& list = lists.at(static_cast<size_t>(*parameter.part));
+    const auto choice = Candidate::parse_nested(config.text(parameter.name));
+    if (std::find(list.begin(), list.end(), choice) == list.end()) list.push_back(choice);
+  }
+}
+
 SearchSpace with_short_lists(const SearchSpace& space, std::span<const std::vector<Candidate>> lists) {
   SearchSpace result = space;
   for (const Parameter& parameter : space.parameters()) {

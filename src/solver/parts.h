@@ -22,6 +22,9 @@ struct PartChoice {
 /// invalid_input for a value that names no candidate, and for a parameter of a part that there is not.
 std::vector<PartChoice> part_choices(const Contender& contender, const Config& config);
 
+/// Adds the candidates that a config names for the parts of its contender; `lists` by part.
+void add_part_choices(const Contender& contender, const Config& config, std::vector<std::vector<Candidate>>& lists);
+
 /// The space with the candidates of the parts' short lists as values; `lists` by part. Throws invalid_input for an
 /// empty list that a parameter needs.
 SearchSpace with_short_lists(const SearchSpace& space, std::span<const std::vector<Candidate>> lists);

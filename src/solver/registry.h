@@ -75,7 +75,7 @@ void register_solver(std::unique_ptr<Solver> solver);
 
 /// Interface version that a module must report: `extern "C" int attune_solver_interface()`. A module with another
 /// version is unavailable with that reason, instead of crashing.
-inline constexpr int kSolverInterface = 17;
+inline constexpr int kSolverInterface = 18;
 
 /// Returns the registry. Defined by the generated list (cmake/AttuneSolver.cmake): link attune_solvers. The first call
 /// calls every linked-in registration. In the program and in a worker it sets the load variables, and must precede any

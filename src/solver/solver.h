@@ -96,6 +96,9 @@ class StaticSpace {
   virtual Config default_config(const Problem& problem, const DeviceInfo& device) const = 0;
   /// See Backend::invariant_space().
   virtual SearchSpace invariant_space(const Problem&, const DeviceInfo&) const { return {}; }
+  /// Versions of the program's own sources that its kernels are made of: `kernel.jit_cpu.gemm`. Its backend states
+  /// them, too. Empty (the default): it has none.
+  virtual Versions kernel_versions() const { return {}; }
   /// Names of the rule sets of its spaces (SearchSpace::rule_sets()), the default first; empty (the default): none.
   virtual std::vector<std::string> rule_sets() const { return {}; }
   /// A script that computes with these configs, of one problem, the fastest first.

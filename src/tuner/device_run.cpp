@@ -191,7 +191,8 @@ void DeviceRun::step(Active& active) {
 void DeviceRun::finish(Active& active) {
   const ProblemId id = active.id;
   const bool is_part = active.is_part;
-  const TuneResult result = active.run->result();
+  TuneResult result = active.run->result();
+  result.device = context_.executor.device().id;
   active_.remove_if([&](const Active& one) { return one.id == id; });
   if (is_part) return note_part(result);
   source_.done(id, result);
@@ -202,6 +203,7 @@ void DeviceRun::note_part(const TuneResult& result) {
   PartResult& known = context_.parts[result.problem.key()];
   for (const ShortListEntry& one : result.short_list) known.short_list.push_back(one.candidate);
   known.reason = result.reason;
+  known.unbuilt = result.unbuilt;
   known.was_cut = result.ending == Ending::cut;
 }
 

@@ -40,6 +40,36 @@ void Kernels::submit(const std::vector<CompileTask>& tasks) {
   }
 }
 
+/// Adds those to the cache that are neither there nor being compiled, and that another machine has.
+void Kernels::fetch(std::span<const CompileTask> tasks) {
+  if (exchange_ == nullptr) return;
+  std::vector<CompileTask> wanted;
+  for (const CompileTask& task : tasks) {
+    const std::string recipe = task.recipe();
+    if (has(recipe) || under_way_.contains(recipe) || !fetched_.insert(recipe).second) continue;
+    std::optional<CompileResult> known;
+    with_pool([&] { known = pool_.known(task); });
+    if (!known || known->is_unbuilt) wanted.push_back(task);
+  }
+  if (wanted.empty()) return;
+  for (Binary& binary : exchange_->fetch(wanted)) {
+    shared_.insert(binary.recipe);
+    cache_.add(std::move(binary));
+  }
+}
+
+/// Offers each kernel once.
+void Kernels::offer(std::span<const BuildResult> built) {
+  if (exchange_ == nullptr) return;
+  std::vector<Binary> all;
+  for (const BuildResult& one : built) {
+    for (const Binary& binary : one.binaries) {
+      if (shared_.insert(binary.recipe).second) all.push_back(binary);
+    }
+  }
+  if (!all.empty()) exchange_->offer(all);
+}
+
 /// Calls the pool. An error of code device becomes io: the measured device is not at fault.
 void Kernels::with_pool(const std::function<void()>& call) {
   try {
@@ -82,8 +112,15 @@ bool Kernels::are_ready(std::span<const std::string> recipes) {
 
 std::vector<std::vector<std::string>> Kernels::prefetch(std::span<const Request> requests) {
   std::vector<std::vector<std::string>> recipes(requests.size());
+  std::vector<std::vector<CompileTask>> tasks;
+  for (const Request& request : requests) tasks.push_back(tasks_of(request));
+  if (exchange_ != nullptr) {
+    std::vector<CompileTask> all;
+    for (const auto& own : tasks) all.insert(all.end(), own.begin(), own.end());
+    fetch(all);
+  }
   for (size_t i = 0; i < requests.size(); ++i) {
-    for (const CompileTask& task : tasks_of(requests[i])) {
+    for (const CompileTask& task : tasks[i]) {
       recipes[i].push_back(task.recipe());
       if (!has(recipes[i].back())) with_pool([&] { pool_.prefetch(task); });
     }
@@ -107,6 +144,7 @@ std::vector<Kernels::BuildResult> Kernels::build(std::span<const Request> reques
       return std::any_of(own.begin(), own.end(), is_missing);
     }));
   };
+  fetch(tasks);
   with_pool([&] { submit(tasks); });
   collect(Milliseconds(0));  // Cached kernels are taken even if the caller wants to stop.
   for (size_t num = num_waiting(); num > 0 && !(stop && stop(num)); num = num_waiting()) collect(kAsk);
@@ -121,15 +159,20 @@ std::vector<Kernels::BuildResult> Kernels::build(std::span<const Request> reques
         built[i].binaries.push_back(*found->second.binary);
       else if (built[i].outcome.ok())
         built[i].outcome = found->second.outcome;
+      if (found != results_.end()) built[i].is_unbuilt |= found->second.is_unbuilt;
     }
   }
+  std::erase_if(results_, [](const auto& one) { return one.second.is_unbuilt; });  // Another machine may build them.
+  offer(built);
   return built;
 }
 
 std::vector<Kernels::BuildResult> Kernels::find(std::span<const Request> requests) {
   std::vector<BuildResult> found(requests.size());
   for (size_t i = 0; i < requests.size(); ++i) {
-    for (const CompileTask& task : tasks_of(requests[i])) {
+    const std::vector<CompileTask> tasks = tasks_of(requests[i]);
+    fetch(tasks);
+    for (const CompileTask& task : tasks) {
       std::optional<CompileResult> known;
       with_pool([&] { known = pool_.known(task); });
       if (!known)
@@ -138,6 +181,7 @@ std::vector<Kernels::BuildResult> Kernels::find(std::span<const Request> request
         found[i].binaries.push_back(*std::move(known->binary));
       else if (found[i].outcome.ok())
         found[i].outcome = std::move(known->outcome);
+      if (known) found[i].is_unbuilt |= known->is_unbuilt;
     }
   }
   return found;

@@ -17,6 +17,17 @@
 
 namespace attune {
 
+/// Compiled kernels of other machines. Thread-safe. Its functions throw nothing of Error: without an answer there is no
+/// kernel.
+class KernelExchange {
+ public:
+  virtual ~KernelExchange() = default;
+  /// Returns the tasks' binaries that other machines have compiled, each in a file that the caller may move.
+  virtual std::vector<Binary> fetch(std::span<const CompileTask> tasks) = 0;
+  /// Hands binaries of the kernel cache to other machines.
+  virtual void offer(std::span<const Binary> binaries) = 0;
+};
+
 /// Provides the compiled kernels of candidates, from the cache or from the compile pool. Keeps them in the cache as
 /// long as this object lives. When a call returns, no compiler runs, unless it was stopped or kernels were prefetched:
 /// build() alone alternates with measuring. Not thread-safe.
@@ -34,7 +45,8 @@ class Kernels {
   struct BuildResult {
     Outcome outcome;
     std::vector<Binary> binaries;
-    double seconds = 0;  ///< Time to compile its kernels in this run; a shared kernel counts for each candidate.
+    bool is_unbuilt = false;  ///< A kernel is missing, and so is its compiler (CompileResult::is_unbuilt).
+    double seconds = 0;       ///< Time to compile its kernels in this run; a shared kernel counts for each candidate.
   };
 
   /// Is told how many of the requested candidates still wait for their kernels; true: stop waiting.
@@ -48,6 +60,11 @@ class Kernels {
         cache_(cache_folders(folder), cache_bytes, KernelCache::Lease::held, cache_reuse()),
         pool_(cache_, options) {}
 
+  /// Shares kernels with other machines, from now on: a kernel that the cache lacks is fetched before it is compiled,
+  /// and others are offered. `exchange` must outlive the last call.
+  void share(KernelExchange& exchange) { exchange_ = &exchange; }
+  /// Has kernels that other machines did not have fetched when they are needed again.
+  void fetch_again() { fetched_.clear(); }
   /// Returns one BuildResult per request, in order. A kernel that several requests need is compiled once. Compilers use
   /// all cores. `stop` is called five times a second while compilers run; after it returned true, missing kernels are
   /// `cancelled`. Throws what CompilePool::wait() throws, but io instead of device: a machine that starts no more
@@ -80,6 +97,8 @@ class Kernels {
  private:
   std::vector<CompileTask> tasks_of(const Request& request) const;
   bool has(const std::string& recipe) const;
+  void fetch(std::span<const CompileTask> tasks);
+  void offer(std::span<const BuildResult> built);
   void submit(const std::vector<CompileTask>& tasks);
   void with_pool(const std::function<void()>& call);
   void collect(Milliseconds timeout);
@@ -90,6 +109,9 @@ class Kernels {
   CompilePool pool_;
   std::map<std::string, CompileResult> results_;  ///< By recipe.
   std::set<std::string> under_way_;               ///< Submitted, not answered yet.
+  KernelExchange* exchange_ = nullptr;            ///< Null: kernels are not shared.
+  std::set<std::string> fetched_;                 ///< Recipes that the exchange was asked for.
+  std::set<std::string> shared_;                  ///< Recipes that came from there, or were offered.
 };
 
 }  // namespace attune

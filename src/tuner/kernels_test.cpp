@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "process/temporary_folder.h"
+#include "testing/environment.h"
 
 namespace attune {
 namespace {
@@ -49,6 +50,7 @@ class KernelsOf : public testing::Test {
   Registry registry_;
   std::vector<Contender> contenders_;
   Kernels::Stop stop_;
+  const std::string toolchain_ = toolchain_if_any("hostcc");
   TemporaryFolder folder_{"kernels-test"};
   Problem problem_ = Problem::parse("gemm_a16w16 m=1 n=1 k=1 dtype=fp32");
   Kernels kernels_{registry_, {}, folder_.path() / "cache"};
@@ -192,6 +194,73 @@ TEST_F(KernelsOf, ARunAreNotEvictedByAnother) {
             .file = folder_.path() / "other",
             .metadata = {}});
   EXPECT_TRUE(std::filesystem::exists(file));
+}
+
+/// Has the kernels of one cache for another.
+class OtherMachine final : public KernelExchange {
+ public:
+  explicit OtherMachine(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  std::vector<Binary> fetch(std::span<const CompileTask> tasks) override {
+    std::vector<Binary> found;
+    for (const CompileTask& task : tasks) {
+      ++num_asked;
+      for (const Binary& one : offered) {
+        if (one.recipe != task.recipe()) continue;
+        found.push_back(one);
+        found.back().file = folder_ / "fetched";
+        std::filesystem::copy_file(one.file, found.back().file, std::filesystem::copy_options::overwrite_existing);
+      }
+    }
+    return found;
+  }
+  void offer(std::span<const Binary> binaries) override {
+    offered.insert(offered.end(), binaries.begin(), binaries.end());
+  }
+  std::vector<Binary> offered;
+  size_t num_asked = 0;
+
+ private:
+  std::filesystem::path folder_;
+};
+
+TEST_F(KernelsOf, OneThatAnotherMachineHasIsFetchedAndNotCompiled) {
+  OtherMachine others(folder_.path());
+  const std::vector<std::string> names = {"compiled.gemm@1:source=good;x=1", "compiled.gemm@1:source=bad;x=1"};
+  kernels_.share(others);
+  build(names);
+  build(names);
+  ASSERT_EQ(others.offered.size(), 1u) << "once, and none that did not compile";
+  EXPECT_EQ(others.num_asked, 2u) << "each recipe once";
+  Kernels here(registry_, {}, folder_.path() / "here");
+  here.share(others);
+  const std::vector<Candidate> candidates = {Candidate::parse(names[0])};
+  const auto built = here.build(problem_, contenders_, candidates);
+  ASSERT_TRUE(built[0].outcome.ok()) << built[0].outcome.detail;
+  EXPECT_EQ(built[0].seconds, 0);
+  EXPECT_EQ(built[0].binaries[0].sha256, others.offered[0].sha256);
+  EXPECT_EQ(others.offered.size(), 1u) << "it came from there";
+}
+
+TEST_F(KernelsOf, OneThatIsNotBuiltYetIsAskedForAgain) {
+  OtherMachine others(folder_.path());
+  kernels_.share(others);
+  const std::vector<Candidate> candidates = {Candidate::parse("compiled.gemm@1:source=good;x=1")};
+  const TestEnvironment none("ATTUNE_CC", "/no/such/cc");
+  Kernels here(registry_, {}, folder_.path() / "here", {.stored_toolchains = {{"hostcc", toolchain_}}});
+  here.share(others);
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(here.build(problem_, contenders_, candidates)[0].is_unbuilt);
+  EXPECT_EQ(others.num_asked, 1u);
+  const auto recipes = here.prefetch(Kernels::requests_of(problem_, contenders_, candidates));
+  EXPECT_TRUE(here.are_ready(recipes[0])) << "waiting would not help";
+  {
+    const TestEnvironment compiler("ATTUNE_CC", "");
+    build({candidates[0].name()});
+  }
+  ASSERT_EQ(others.offered.size(), 1u);
+  here.fetch_again();
+  const auto built = here.build(problem_, contenders_, candidates)[0];
+  EXPECT_TRUE(built.outcome.ok()) << built.outcome.detail;
+  EXPECT_FALSE(built.is_unbuilt);
 }
 
 TEST_F(KernelsOf, CandidatesOfOtherSolversNeedNothing) {

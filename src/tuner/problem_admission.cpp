@@ -129,6 +129,11 @@ bool ProblemRun::is_known_failure(const Candidate& candidate) {
 EntrantFacts* ProblemRun::admit(const Candidate& candidate, bool keep) {
   result_.num_candidates += tried_.insert(candidate.name()).second;
   Kernels::BuildResult built = std::move(build({&candidate, 1}).front());
+  if (built.is_unbuilt) {
+    ask_due();
+    note_unbuilt(candidate, built.outcome);
+    return nullptr;
+  }
   const auto* known = built.outcome.ok() ? history_.find(candidate, identities(built.binaries)) : nullptr;
   if (known && !known->verified.ok()) {
     ask_due();
@@ -142,6 +147,14 @@ EntrantFacts* ProblemRun::admit(const Candidate& candidate, bool keep) {
     return nullptr;
   }
   return admit_built(candidate, std::move(built), known);
+}
+
+/// Nothing is recorded, because nothing was tried. A search that wants many of them goes on when they are built.
+void ProblemRun::note_unbuilt(const Candidate& candidate, const Outcome& outcome) {
+  const auto is_it = [&](const UnbuiltCandidate& one) { return one.candidate == candidate; };
+  if (std::ranges::none_of(result_.unbuilt, is_it)) result_.unbuilt.push_back({item_.problem, candidate});
+  note_failure(candidate, outcome);
+  if (searches() && result_.unbuilt.size() >= kMaxUnbuilt) stop_asking();
 }
 
 /// `known`: its verification in an earlier run, with the very same binaries; null: verify it now.
@@ -291,6 +304,7 @@ void ProblemRun::admit_more() {
     return;
   }
   if (!has_possible_winner()) {
+    if (asking_ == Asking::stopped && result_.unbuilt.size() >= kMaxUnbuilt) return finish_without_kernels();
     if (asking_ == Asking::stopped && has_more)
       return finish(Ending::cut, "its time ran out before a candidate that may win was tried");
     return finish_without_row();

@@ -76,6 +76,7 @@ void ProblemRun::end_race() {
     records.emplace_back(record_of(entrant, Stage::screen, std::move(outcome)));
   }
   if (!records.empty()) append(records);
+  if (lacks_contestant()) return finish_without_kernels();
   if (item_.goal == Goal::decision || cut_) return warm_up();
   for (const Slot slot : contest_.finalists()) {
     const EntrantFacts& entrant = entrants_.at(slot);
@@ -84,6 +85,17 @@ void ProblemRun::end_race() {
     result_.short_list.push_back({entrant.candidate, median_us, entrant.workspace_bytes});
   }
   finish(Ending::shortlisted, "");
+}
+
+/// Whether a kernel is missing that a search had measured: without it the contest would decide otherwise.
+bool ProblemRun::lacks_contestant() const {
+  return item_.is_contest &&
+         std::ranges::any_of(result_.unbuilt, [this](const UnbuiltCandidate& one) { return is_given(one.candidate); });
+}
+
+void ProblemRun::finish_without_kernels() {
+  result_.lacks_kernels = true;
+  finish(Ending::cut, "kernels of its candidates are not built");
 }
 
 void ProblemRun::settle_short_list() {

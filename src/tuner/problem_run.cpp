@@ -40,16 +40,6 @@ TunerOptions options_for(const WorkItem& item, const TunerOptions& run) {
 /// At least one: 0 would be no limit.
 Milliseconds limit_of(double seconds) { return std::max(milliseconds_of(seconds), Milliseconds(1)); }
 
-/// Adds the candidates that a config names for the parts of its contender; `lists` by part.
-void add_parts(const Contender& contender, const Config& config, std::vector<std::vector<Candidate>>& lists) {
-  for (const Parameter& parameter : contender.space.parameters()) {
-    if (!parameter.part || !config.has(parameter.name)) continue;
-    std::vector<Candidate>& list = lists.at(static_cast<size_t>(*parameter.part));
-    const auto choice = Candidate::parse_nested(config.text(parameter.name));
-    if (std::find(list.begin(), list.end(), choice) == list.end()) list.push_back(choice);
-  }
-}
-
 bool is_among(const std::vector<Candidate>& all, const Candidate& candidate) {
   return std::find(all.begin(), all.end(), candidate) != all.end();
 }
@@ -162,6 +152,7 @@ void ProblemRun::fulfil(const ContestRequest& want) {
 }
 
 void ProblemRun::open() {
+  if (context_.kernels != nullptr) context_.kernels->fetch_again();
   OpenAnswer opened = attune::open(context_.executor, {id_, item_.problem, how_.protocol}, context_.tick);
   if (opened.busy) {
     constexpr double kRetryS = 0.2;
@@ -240,9 +231,9 @@ void ProblemRun::apply_parts(std::vector<Contender>& contenders) const {
     std::vector<std::vector<Candidate>> lists;
     if (!searches() && !contender.parts.empty()) {
       lists.resize(contender.parts.size());
-      add_parts(contender, contender.default_config, lists);
+      add_part_choices(contender, contender.default_config, lists);
       for (const Candidate& given : item_.candidates) {
-        if (given.solver == contender.solver) add_parts(contender, given.config, lists);
+        if (given.solver == contender.solver) add_part_choices(contender, given.config, lists);
       }
       contender.space = with_short_lists(contender.space, lists);
       continue;
@@ -343,6 +334,7 @@ Milliseconds ProblemRun::run_limit(uint32_t launches) const {
 /// Ends a problem with no candidate left. If the machine failed one (no memory, a lost worker), that says nothing about
 /// the problem, and another run may decide it.
 void ProblemRun::finish_without_row() {
+  if (lacks_contestant()) return finish_without_kernels();
   std::string nobody =
       baseline_ == 0 ? "no solver's default or recommended config is correct, so there is no default to compare with; "
                      : "";
@@ -400,11 +392,23 @@ bool ProblemRun::has_possible_winner() const {
   return std::any_of(entrants_.begin(), entrants_.end(), [&](const auto& one) { return may_win(one.second); });
 }
 
+/// A part is tuned again once its kernels are built.
+void ProblemRun::note_unbuilt_parts() {
+  for (const Problem& part : parts_) {
+    const auto known = context_.parts.find(part.key());
+    if (known == context_.parts.end() || known->second.unbuilt.empty()) continue;
+    const auto& unbuilt = known->second.unbuilt;
+    result_.unbuilt.insert(result_.unbuilt.end(), unbuilt.begin(), unbuilt.end());
+    context_.parts.erase(known);
+  }
+}
+
 void ProblemRun::finish(Ending ending, std::string reason) {
   result_.ending = ending;
   result_.reason = std::move(reason);
   state_ = State::finished;
   if (search_) search_->wait();
+  note_unbuilt_parts();
   if (source_) {
     result_.remarks = source_->remarks();
     if (!clock_held_by_.empty())

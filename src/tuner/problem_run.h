@@ -126,6 +126,10 @@ class ProblemRun {
   bool has_failed_for_memory() const;
   std::string failure_summary() const;
   void note_failure(const Candidate& candidate, const Outcome& outcome, Trial trial = {});
+  void note_unbuilt(const Candidate& candidate, const Outcome& outcome);
+  void note_unbuilt_parts();
+  bool lacks_contestant() const;
+  void finish_without_kernels();
   void warm_up();
   void join(EntrantFacts& entrant);
   void sample(std::vector<Turn> schedule);

@@ -22,7 +22,8 @@ namespace attune {
 /// The result of tuning a part of a composite solver's candidates.
 struct PartResult {
   std::vector<Candidate> short_list;
-  std::string reason;    ///< If the list is empty.
+  std::string reason;  ///< If the list is empty.
+  std::vector<UnbuiltCandidate> unbuilt;
   bool was_cut = false;  ///< Its time ran out before it had a list: candidates keep the choice of the default config.
 };
 

@@ -296,7 +296,8 @@ json json_of(const request::Hello& hello) {
           {"cores", hello.cores},
           {"skipped_solvers", json_of(hello.skipped)},
           {"memory_share", hello.memory_share},
-          {"memory_reserve", hello.memory_reserve}};
+          {"memory_reserve", hello.memory_reserve},
+          {"stored_toolchains", hello.stored_toolchains}};
 }
 json json_of(const request::Open& open) {
   return {{"type", "open"},
@@ -371,7 +372,8 @@ WorkerRequest request_of(const json& value) {
                           list_from(value.at("cores"), uint32_from),
                           skipped_solvers_from(value.at("skipped_solvers")),
                           share_from(value.at("memory_share")),
-                          uint64_from(value.at("memory_reserve"))};
+                          uint64_from(value.at("memory_reserve")),
+                          value.at("stored_toolchains").get<Toolchains>()};
   }
   if (type == "open") {
     request::Open open{uint32_from(value.at("id")), problem_from(value.at("problem")),

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "core/binary.h"
 #include "measure/executor.h"
 
 namespace attune {
@@ -23,6 +24,8 @@ struct Hello {
   std::map<uint32_t, std::string> skipped;
   double memory_share = 1;      ///< Part of the device's memory that problems may take.
   uint64_t memory_reserve = 0;  ///< Bytes of the device's memory that they leave free.
+  /// See OpenedSolvers::set_stored_toolchains().
+  Toolchains stored_toolchains;
   bool operator==(const Hello&) const = default;
 };
 struct Close {

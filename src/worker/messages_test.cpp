@@ -98,7 +98,7 @@ std::vector<Turn> turns() { return {{}, {1, 2, 3, Milliseconds(4)}, {~0u, ~0u, ~
 std::vector<WorkerRequest> requests() {
   const auto problem = Problem::parse("gemm_a16w16 m=1 n=2 k=3 dtype=bf16 outdtype=bf16 bias=0");
   return {request::Hello{},
-          request::Hello{"cpu:0", any_bytes(), {0, 7, 4095}, {{3, any_bytes()}}},
+          request::Hello{"cpu:0", any_bytes(), {0, 7, 4095}, {{3, any_bytes()}}, 0.5, 7, {{"hostcc", "gcc-12.2.0"}}},
           request::Open{},
           request::Open{~0u, problem, protocol(), std::vector<Candidate>{}},
           request::Open{1, problem, protocol(), std::vector{candidate()}},

@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "base/error.h"
+#include "core/device_lost.h"
 #include "worker/step_limit.h"
 
 namespace attune {
@@ -273,6 +274,12 @@ void WorkerExecutor::start() {
   if (!problems_.all().empty()) start_spare();
 }
 
+void WorkerExecutor::fail_start(const reply::Failure& failed) const {
+  const std::string why = in_users_words(failed.message, options_);
+  if (failed.code == ErrorCode::device) throw DeviceLost(why);
+  fail(failed.code, "{}", why);
+}
+
 void WorkerExecutor::start_fresh() {
   std::string why;
   int num_failed_probes = 0;
@@ -292,7 +299,7 @@ void WorkerExecutor::start_fresh() {
       // A failed probe may be due to an earlier worker, whose context still ends. A failure while that worker's process
       // exists proves nothing about the device.
       if (failed->code != ErrorCode::device || (!is_beside_end && ++num_failed_probes == kMaxFailedProbes))
-        fail(failed->code, "{}", in_users_words(failed->message, options_));
+        fail_start(*failed);
       continue;
     }
     // The facts of the first worker stay valid: a second measurement of the bandwidth must not change keys or rules.
@@ -304,7 +311,7 @@ void WorkerExecutor::start_fresh() {
     return;
   }
   set_worker(nullptr);
-  fail(ErrorCode::device, "no worker starts on {}: {}", users_name(options_), why);
+  throw DeviceLost(fmt::format("no worker starts on {}: {}", users_name(options_), why));
 }
 
 /// Starts a worker and restores everything that was open and admitted, except candidates that kill it again.

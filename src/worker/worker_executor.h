@@ -97,8 +97,10 @@ class WorkerExecutor final : public Executor {
             options_.cores,
             skipped_,
             options_.device_memory_share,
-            options_.device_memory_reserve};
+            options_.device_memory_reserve,
+            options_.stored_toolchains};
   }
+  [[noreturn]] void fail_start(const reply::Failure& failed) const;
   bool has_device_for(SharedDevice::Use use);
   void leave_device();
   void set_worker(std::unique_ptr<WorkerProcess> worker);

@@ -81,6 +81,7 @@ class Worker {
     executor_->skip_solvers(hello.skipped);
     executor_->set_memory_share(hello.memory_share);
     executor_->set_memory_reserve(hello.memory_reserve);
+    executor_->set_stored_toolchains(hello.stored_toolchains);
     return reply::Ready{device_->info(), build_,
                         device_->memory().free_bytes().value_or(std::numeric_limits<uint64_t>::max())};
   }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/binary.h"
 #include "core/turn.h"
 #include "process/strays.h"
 
@@ -34,6 +35,8 @@ struct WorkerOptions {
   std::shared_ptr<SharedDevice> shared;
   double device_memory_share = 1;      ///< Part of the device's memory that problems of this executor may take.
   uint64_t device_memory_reserve = 0;  ///< Bytes of the device's memory that they leave free.
+  /// See OpenedSolvers::set_stored_toolchains().
+  Toolchains stored_toolchains;
   /// Called at least ten times a second while a worker starts and while its state is restored; null: never.
   std::function<bool()> stopped;
   /// Maximum time for any step without a limit of its own, however large its problem; see also step_limit(). The

@@ -262,7 +262,10 @@ class Interrupted(Session):
                 self.wait_for_a_lease(running)
                 running.send(number)
                 result = running.wait()
-                if result.status != 0:  # It had ended before the signal came.
+                if number == signal.SIGTERM:
+                    self.assertEqual(result.status, 0, str(result))
+                    self.assertRegex(result.stdout, "drained|jobs done in")
+                elif result.status != 0:  # It had ended before the signal came.
                     self.assertEqual(result.status, 128 + number, str(result))
                 self.assertNotIn("leased", self.states().values())
 
@@ -321,12 +324,27 @@ class HostSession(Session):
         self.assertRegex(refused.stderr, "compiler.hostcc is '.*' in the session and absent here")
         built = self.attune(*run, "--steps", "perf_compile", env=cache, timeout=110).json
         self.assertEqual((built["failed"], built["left"]), (0, []))
-        kernels = story.snapshot(self.folder / "shared")
-        measured = self.attune(*run, "--steps", "perf_eval", *self.device, *QUIET, env=nothing, timeout=110)
-        self.assertIn("because this machine lacks compiler.hostcc", measured.stderr)
-        self.assertEqual((measured.json["failed"], measured.json["left"]), (0, []), str(measured))
-        self.assertEqual({name for name in story.snapshot(self.folder / "shared") if name.endswith(".so")},
-                         {name for name in kernels if name.endswith(".so")})
+        # An eval job without a compiler goes back for the kernels that its search wants, three times at most.
+        measure = ("--steps", "perf_eval", *self.device, *QUIET)
+        deferred = 0
+        for _ in range(4):
+            kernels = story.snapshot(self.folder / "shared")
+            measured = self.attune(*run, *measure, env=nothing, timeout=110, status=None)
+            self.assertIn("because this machine lacks compiler.hostcc", measured.stderr)
+            self.assertEqual(measured.json["failed"], 0, str(measured))
+            self.assertEqual({name for name in story.snapshot(self.folder / "shared") if name.endswith(".so")},
+                             {name for name in kernels if name.endswith(".so")})
+            self.assertEqual(measured.status, 1 if measured.json["deferred"] else 0, str(measured))
+            if not measured.json["deferred"]:
+                break
+            deferred += measured.json["deferred"]
+            self.assertRegex(str(measured.json["left"]), "attune fleet run --session 1 --steps perf_compile")
+            built = self.attune(*run, "--steps", "perf_compile", env=cache, timeout=110).json
+            self.assertEqual((built["failed"], built["left"]), (0, []))
+        self.assertGreater(deferred, 0)
+        self.assertEqual(measured.json["left"], [], str(measured))
+        self.assertEqual(set(self.states().values()), {"done"})
+        self.assertEqual(self.query("SELECT max(attempts) FROM job"), [(0,)])
         found = {solver for solver, in self.query("SELECT DISTINCT solver FROM shortlist")}
         self.assertTrue(found & {"jit_cpu.conv", "conv.im2col"}, found)
 

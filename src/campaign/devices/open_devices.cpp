@@ -14,6 +14,7 @@
 #include "base/machine.h"
 #include "base/text.h"
 #include "compile/cache_limit.h"
+#include "core/device_lost.h"
 #include "core/turn.h"
 #include "device/core_partition.h"
 #include "device/device_kind.h"
@@ -47,6 +48,7 @@ struct Part {
   std::vector<int> cores;  ///< Empty: all.
   uint32_t num_workers = 1;
   uint64_t memory_reserve = 0;
+  Toolchains stored_toolchains;
   std::shared_ptr<SharedDevice> shared;  ///< Null: one worker alone.
 };
 
@@ -136,6 +138,7 @@ std::unique_ptr<WorkerExecutor> open_worker(const Part& part, Strays* strays, co
   options.shared = part.shared;
   options.device_memory_share = 1.0 / part.num_workers;
   options.device_memory_reserve = part.memory_reserve;
+  options.stored_toolchains = part.stored_toolchains;
   if (part.device != part.name) options.name = part.name;
   options.stopped = stop;
   if (!part.cores.empty()) options.cores.assign(part.cores.begin(), part.cores.end());
@@ -147,13 +150,13 @@ std::unique_ptr<WorkerExecutor> open_worker_of(std::span<const Part> parts, size
                                                const std::function<bool()>& stop) {
   try {
     return open_worker(parts[i], strays, stop);
-  } catch (const Error& error) {
-    if (parts.size() == 1 || error.code() != ErrorCode::device) throw;
+  } catch (const DeviceLost& error) {
+    if (parts.size() == 1) throw;
     std::vector<std::string> others;
     for (const Part& other : parts) {
       if (other.name != parts[i].name) others.push_back(other.name);
     }
-    fail(ErrorCode::device, "{}; without it: --devices {}", error.what(), join(others, ","));
+    throw DeviceLost(fmt::format("{}; without it: --devices {}", error.what(), join(others, ",")));
   }
 }
 
@@ -178,6 +181,7 @@ std::filesystem::path kernel_cache_folder(const KernelOptions& options) {
 std::unique_ptr<Kernels> open_kernels(const DeviceInfo& device, const KernelOptions& options, size_t num_jobs,
                                       std::shared_ptr<SharedCompilations> shared) {
   PoolOptions pool{.jobs = options.jobs, .deadline = milliseconds_of(options.deadline_s), .keep = options.keep};
+  pool.stored_toolchains = options.stored_toolchains;
   if (pool.jobs == 0) pool.jobs = static_cast<uint32_t>(num_jobs);
   pool.shared = std::move(shared);
   // The running executable, even if its file has been replaced since.
@@ -215,6 +219,7 @@ std::vector<Environment> open_environments(const DeviceChoice& devices, Isolatio
   for (Part& part : parts) {
     part.num_workers = num_workers;
     part.memory_reserve = devices.memory_reserve;
+    part.stored_toolchains = kernels.stored_toolchains;
     if (num_workers > 1) part.shared = std::make_shared<SharedDevice>();
   }
   for (size_t i = 0; i < parts.size() * num_workers; ++i) {
@@ -227,7 +232,9 @@ std::vector<Environment> open_environments(const DeviceChoice& devices, Isolatio
       one.executor = std::move(worker);
     } else {
       one.opened = open_device(part.name, devices.threads);
-      one.executor = std::make_unique<LocalExecutor>(*one.opened, solvers);
+      auto local = std::make_unique<LocalExecutor>(*one.opened, solvers);
+      local->set_stored_toolchains(kernels.stored_toolchains);
+      one.executor = std::move(local);
     }
     one.kernels = open_kernels(one.device(), kernels, part.cores.size(), compilations);
     one.cores = part.cores;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/binary.h"
 #include "device/device.h"
 #include "device/devices.h"
 #include "measure/executor.h"
@@ -35,10 +36,12 @@ enum class Isolation : uint8_t { process, none };
 Isolation isolation_option(const std::string& text);
 /// Options for compiling kernels.
 struct KernelOptions {
-  std::string cache;                        ///< Folder of compiled kernels; empty: the user's.
-  uint32_t jobs = 0;                        ///< Number of concurrent compilers; 0: one per core.
-  std::string keep;                         ///< Folder that keeps sources and binaries; empty: none.
-  double deadline_s = 0;                    ///< Deadline of one compilation; 0: the compiler's own.
+  std::string cache;      ///< Folder of compiled kernels; empty: the user's.
+  uint32_t jobs = 0;      ///< Number of concurrent compilers; 0: one per core.
+  std::string keep;       ///< Folder that keeps sources and binaries; empty: none.
+  double deadline_s = 0;  ///< Deadline of one compilation; 0: the compiler's own.
+  /// For compilers that this machine lacks: the toolchains whose stored kernels are measured all the same, by compiler.
+  Toolchains stored_toolchains;
   std::optional<uint64_t> max_cache_bytes;  ///< Size to which the cache may grow; none: the environment sets it.
 };
 /// Returns the folder of compiled kernels, absolute. Throws invalid_input for an impossible one.

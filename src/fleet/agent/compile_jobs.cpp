@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "ops/op.h"
+#include "solver/parts.h"
 #include "solver/static/static_contenders.h"
 #include "store/fleet/store_away.h"
 #include "tuner/candidate_source.h"
@@ -71,7 +73,8 @@ bool CompileJobs::run() {
 
 /// `held`: receives the claimed jobs; of those that have ended the queue ignores a release.
 void CompileJobs::work(std::vector<ClaimedJob>& held) {
-  // A job whose compiler fails for the machine's fault is queued again: not twice in one run.
+  // A job whose compiler fails for the machine's fault is queued again: not twice in one run. One that was done comes
+  // again if a search wants more.
   std::set<int64_t> seen;
   std::vector<ClaimedJob> again;
   while (!is_stopped_) {
@@ -89,12 +92,16 @@ void CompileJobs::work(std::vector<ClaimedJob>& held) {
     std::vector<Prepared> batch;
     for (const ClaimedJob& job : jobs) {
       if (seen.insert(job.id).second)
-        batch.push_back({.job = job, .problem = {}, .contenders = {}, .candidates = {}, .outcome = {}});
+        batch.push_back({.job = job, .batches = {}, .outcome = {}});
       else
         again.push_back(job);
     }
     if (batch.empty()) break;
-    build(batch);
+    const bool is_prepared = prepare_all(batch);
+    if (is_prepared) build(batch);
+    for (const Prepared& one : batch) {
+      if (!is_prepared || one.outcome.status == Status::ok) seen.erase(one.job.id);
+    }
   }
   if (!again.empty()) queue_.release(again);
 }
@@ -113,17 +120,22 @@ bool CompileJobs::pause_for_others(size_t num_own) {
 }
 
 /// Whether a solver is the job's, or one of the session's for its problem.
-bool CompileJobs::takes_part(const Prepared& one, const std::string& solver) const {
+bool CompileJobs::takes_part(const Prepared& one, const Problem& problem, const std::string& solver) const {
   if (!one.job.solver.empty()) return solver == one.job.solver;
-  const auto pinned = options_.solvers.find(one.problem.op());
+  const auto pinned = options_.solvers.find(problem.op());
   return pinned == options_.solvers.end() || std::ranges::find(pinned->second, solver) != pinned->second.end();
+}
+
+Problem CompileJobs::problem_of(const std::string& text) const {
+  const Problem problem = Problem::parse(text);
+  return op_of(problem).normalise(problem, device_);
 }
 
 /// Finds the candidates to compile, or the outcome of a job that needs none.
 void CompileJobs::prepare(Prepared& one) const {
+  Batch batch;
   try {
-    const Problem problem = Problem::parse(one.job.problem);
-    one.problem = op_of(problem).normalise(problem, device_);
+    batch.problem = problem_of(one.job.problem);
   } catch (const Error& error) {
     one.outcome = {.status = Status::unsupported, .detail = error.what()};
     return;
@@ -132,7 +144,7 @@ void CompileJobs::prepare(Prepared& one) const {
   bool is_supported = false;
   std::string reason = "no solver supports it";
   for (const SolverEntry& entry : solvers_.entries()) {
-    if (!takes_part(one, entry.id)) continue;
+    if (!takes_part(one, batch.problem, entry.id)) continue;
     const Solver* solver = solvers_.find(entry.id);
     if (solver == nullptr && options_.skips_unavailable) {
       is_supported = true;
@@ -142,14 +154,14 @@ void CompileJobs::prepare(Prepared& one) const {
       reason = fmt::format("{} is not available on this machine", entry.id);
       continue;
     }
-    Contender contender = static_contender(*solver, one.problem, device_);
+    Contender contender = static_contender(*solver, batch.problem, device_);
     if (is_known_on_device_only(contender)) {
       is_supported = true;  // A library has nothing to compile.
     } else if (!contender.support.yes) {
       if (!one.job.solver.empty()) reason = contender.solver + " " + contender.support.reason;
     } else {
       is_supported = true;
-      one.contenders.push_back(std::move(contender));
+      batch.contenders.push_back(std::move(contender));
     }
   }
   if (!is_supported) {
@@ -157,58 +169,105 @@ void CompileJobs::prepare(Prepared& one) const {
     return;
   }
   const auto neighbours =
-      is_search && options_.neighbours ? options_.neighbours(one.problem) : std::vector<Candidate>();
-  for (const Contender& contender : one.contenders) {
+      is_search && options_.neighbours ? options_.neighbours(batch.problem) : std::vector<Candidate>();
+  for (const Contender& contender : batch.contenders) {
     const auto first =
-        first_candidates(one.problem, device_, contender, options_.how, neighbours, is_search ? kMaxKernels : 1);
-    one.candidates.insert(one.candidates.end(), first.begin(), first.end());
+        first_candidates(batch.problem, device_, contender, options_.how, neighbours, is_search ? kMaxKernels : 1);
+    batch.candidates.insert(batch.candidates.end(), first.begin(), first.end());
+  }
+  one.batches.push_back(std::move(batch));
+}
+
+/// Finds the candidates that a search has asked for. Skips candidates that this program does not know.
+void CompileJobs::prepare_wanted(Prepared& one, const std::vector<WantedCandidate>& wanted) const {
+  one.is_wanted = true;
+  for (const WantedCandidate& kernel : wanted) {
+    const Solver* const solver = solvers_.find(kernel.candidate.solver);
+    if (solver == nullptr) continue;
+    try {
+      Batch batch{.problem = problem_of(kernel.problem), .contenders = {}, .candidates = {kernel.candidate}};
+      Contender contender = static_contender(*solver, batch.problem, device_);
+      if (!contender.parts.empty()) {
+        std::vector<std::vector<Candidate>> lists(contender.parts.size());
+        add_part_choices(contender, kernel.candidate.config, lists);
+        contender.space = with_short_lists(contender.space, lists);
+      }
+      batch.contenders.push_back(std::move(contender));
+      one.batches.push_back(std::move(batch));
+    } catch (const Error&) {
+      // Another version of the program asked for it.
+    }
   }
 }
 
-void CompileJobs::build(std::vector<Prepared>& batch) {
+/// False: the store is away, so the jobs went back.
+bool CompileJobs::prepare_all(std::vector<Prepared>& jobs) {
+  std::vector<ClaimedJob> claimed;
+  for (const Prepared& one : jobs) claimed.push_back(one.job);
+  std::map<int64_t, std::vector<WantedCandidate>> wanted;
+  try {
+    wanted = queue_.wanted(claimed);
+  } catch (const StoreAway&) {
+    queue_.release(claimed);
+    return false;
+  }
+  for (Prepared& one : jobs) {
+    const auto own = wanted.find(one.job.id);
+    if (own == wanted.end())
+      prepare(one);
+    else
+      prepare_wanted(one, own->second);
+  }
+  return true;
+}
+
+void CompileJobs::build(std::vector<Prepared>& jobs) {
   const double began_s = clock_.now_s();
   std::vector<Kernels::Request> requests;
-  for (Prepared& one : batch) {
-    prepare(one);
-    const auto own = Kernels::requests_of(one.problem, one.contenders, one.candidates);
-    requests.insert(requests.end(), own.begin(), own.end());
+  for (const Prepared& one : jobs) {
+    for (const Batch& batch : one.batches) {
+      const auto own = Kernels::requests_of(batch.problem, batch.contenders, batch.candidates);
+      requests.insert(requests.end(), own.begin(), own.end());
+    }
   }
   const auto stop = [&](size_t num_waiting) {
-    renew(batch);
+    renew(jobs);
     is_stopped_ = is_stopped_ || (options_.stop && options_.stop(num_waiting));
     return is_stopped_;
   };
   const std::vector<Kernels::BuildResult> built = kernels_.build(requests, stop);
-  const double seconds = (clock_.now_s() - began_s) / static_cast<double>(std::max<size_t>(1, batch.size()));
+  const double seconds = (clock_.now_s() - began_s) / static_cast<double>(std::max<size_t>(1, jobs.size()));
   size_t next = 0;
-  for (Prepared& one : batch) {
-    size_t num_failed = 0;
+  for (Prepared& one : jobs) {
+    size_t num_all = 0, num_failed = 0;
     bool is_cut = false;
-    for (size_t i = 0; i < one.candidates.size(); ++i, ++next) {
+    std::string first;
+    for (const Batch& batch : one.batches) num_all += batch.candidates.size();
+    for (size_t i = 0; i < num_all; ++i, ++next) {
       const Outcome& outcome = built[next].outcome;
       is_cut = is_cut || outcome.status == Status::cancelled;
-      if (outcome.ok()) continue;
-      if (num_failed++ == 0) one.outcome.detail = outcome.detail;
+      if (!outcome.ok() && num_failed++ == 0) first = outcome.detail;
     }
     if (is_cut) {
       ++counts_.num_given_back;
       queue_.release({one.job});
       continue;
     }
-    if (num_failed > 0 && num_failed == one.candidates.size())
-      one.outcome.status = Status::compile_failed;
-    else if (one.outcome.status == Status::ok)
-      one.outcome.detail.clear();
+    // A candidate's failure is not the job's: its search goes on with the others.
+    if (num_failed > 0 && num_failed == num_all && !one.is_wanted)
+      one.outcome = {.status = Status::compile_failed, .detail = first};
+    else if (num_failed > 0)
+      one.outcome.detail = fmt::format("{} of {} did not compile: {}", num_failed, counted(num_all, "kernel"), first);
     commit(one, seconds);
   }
   if (options_.stop && options_.stop(0)) is_stopped_ = true;
 }
 
-void CompileJobs::renew(std::vector<Prepared>& batch) {
+void CompileJobs::renew(std::vector<Prepared>& held) {
   const double now_s = clock_.now_s();
   if (now_s < renewed_s_ + kRenewS) return;
   std::vector<ClaimedJob> jobs;
-  for (const Prepared& one : batch) jobs.push_back(one.job);
+  for (const Prepared& one : held) jobs.push_back(one.job);
   try {
     queue_.renew(jobs);  // commit() discards the results of lost ones; their kernels are in the cache all the same.
     renewed_s_ = now_s;

@@ -37,8 +37,8 @@ struct CompileJobsOptions {
   std::function<bool(size_t num_waiting)> stop;
 };
 
-/// Builds the kernels of compile jobs into the kernel cache, in batches that keep all compilers busy. Uses no device.
-/// A library's job is done at once. Not thread-safe.
+/// Builds the kernels of compile jobs into the kernel cache, in batches that keep all compilers busy: what a search
+/// begins with, or what a deferred search wants. Uses no device. A library's job is done at once. Not thread-safe.
 class CompileJobs {
  public:
   /// All arguments must outlive this.
@@ -50,19 +50,27 @@ class CompileJobs {
   const FleetCounts& counts() const noexcept { return counts_; }
 
  private:
-  struct Prepared {
-    ClaimedJob job;
+  /// Candidates of one problem to compile.
+  struct Batch {
     Problem problem;
     std::vector<Contender> contenders;
     std::vector<Candidate> candidates;
+  };
+  struct Prepared {
+    ClaimedJob job;
+    std::vector<Batch> batches;  ///< Of a wanted kernel's problem each, else one.
+    bool is_wanted = false;      ///< Whether a search has asked for the candidates.
     JobOutcome outcome;
   };
-  bool takes_part(const Prepared& one, const std::string& solver) const;
+  bool takes_part(const Prepared& one, const Problem& problem, const std::string& solver) const;
+  Problem problem_of(const std::string& text) const;
   void prepare(Prepared& one) const;
+  void prepare_wanted(Prepared& one, const std::vector<WantedCandidate>& wanted) const;
+  bool prepare_all(std::vector<Prepared>& jobs);
   void work(std::vector<ClaimedJob>& held);
   bool pause_for_others(size_t num_own);
-  void build(std::vector<Prepared>& batch);
-  void renew(std::vector<Prepared>& batch);
+  void build(std::vector<Prepared>& jobs);
+  void renew(std::vector<Prepared>& held);
   void commit(Prepared& one, double seconds);
 
   JobQueue& queue_;

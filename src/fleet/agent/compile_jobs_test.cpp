@@ -152,6 +152,20 @@ TEST_F(CompileJobsTest, AJobWithoutAKernelThatCompilesFails) {
   EXPECT_EQ(counts_.num_failed, 1u);
 }
 
+TEST_F(CompileJobsTest, AWantedKernelIsBuiltAndOneThatDoesNotCompileFailsNoJob) {
+  queue_.add(FleetStep::perf_compile, kGemm, kStatic);
+  queue_.wanted_kernels[1] = {{kStatic, kGemm, Candidate::parse("static.gemm@1:x=35")},
+                              {kStatic, kGemm, Candidate::parse("static.gemm@1:x=36")}};
+  EXPECT_TRUE(run(40));
+  EXPECT_EQ(num_kernels(), 2u) << "and not what the search began with";
+  queue_.add(FleetStep::perf_compile, kGemm, kStatic);
+  queue_.wanted_kernels[2] = {{kStatic, kGemm, Candidate::parse("static.gemm@1:x=1")},
+                              {"no.gemm", kGemm, Candidate::parse("no.gemm@1:x=1")}};
+  EXPECT_TRUE(run(40, false));
+  EXPECT_EQ(queue_.at(2).state, JobState::done);
+  EXPECT_THAT(queue_.at(2).outcome.detail, testing::HasSubstr("1 of 1 kernel did not compile: "));
+}
+
 TEST_F(CompileJobsTest, AStopGivesJobsBack) {
   queue_.add(FleetStep::perf_compile, kGemm, kStatic);
   is_stopped_ = true;

@@ -40,8 +40,13 @@ std::string job_line(const EndedJob& job) {
                      shape_of(job.job), result_of(job.outcome));
 }
 
-FleetDisplay::FleetDisplay(bool json, std::function<void()> on_tick)
-    : json_(json), on_tick_(std::move(on_tick)), tracker_({}, {}), line_([this] { return now(); }) {}
+FleetDisplay::FleetDisplay(bool json, std::function<void()> on_tick,
+                           std::function<void(const std::string&)> on_device_lost)
+    : json_(json),
+      on_tick_(std::move(on_tick)),
+      on_device_lost_(std::move(on_device_lost)),
+      tracker_({}, {}),
+      line_([this] { return now(); }) {}
 
 ProgressLine FleetDisplay::now() {
   const Lock lock(mutex_);
@@ -91,6 +96,7 @@ void FleetDisplay::tick() {
 
 void FleetDisplay::device_lost(const DeviceInfo& device, const std::string& why) {
   say(fmt::format("{} was lost, the other devices go on: {}", device.id, why));
+  if (on_device_lost_) on_device_lost_(why.find(device.id) == std::string::npos ? device.id + ": " + why : why);
 }
 
 void FleetDisplay::worker_lost(const DeviceInfo& device, const std::string& why) {

@@ -16,7 +16,8 @@ namespace attune {
 class FleetDisplay final : public TuneObserver {
  public:
   /// `json`: prints no job on standard output. `on_tick`: called by tick(), to renew leases.
-  FleetDisplay(bool json, std::function<void()> on_tick);
+  /// `on_device_lost`: receives a sentence when a device is lost and others go on.
+  FleetDisplay(bool json, std::function<void()> on_tick, std::function<void(const std::string&)> on_device_lost = {});
 
   void set_total(size_t num_jobs) { num_all_ = num_jobs; }
   void ended(const EndedJob& job);
@@ -41,6 +42,7 @@ class FleetDisplay final : public TuneObserver {
 
   const bool json_;
   const std::function<void()> on_tick_;
+  const std::function<void(const std::string&)> on_device_lost_;
   ProgressTracker tracker_;  // Words for what a problem does.
   std::string kernels_;      // What compilers do for compile jobs; empty: none run.
   size_t num_all_ = 0;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <map>
 #include <memory>
@@ -16,25 +17,22 @@
 #include "base/file.h"
 #include "base/line_output.h"
 #include "base/locations.h"
-#include "base/machine.h"
 #include "base/text.h"
-#include "campaign/devices/open_devices.h"
 #include "campaign/interrupt.h"
 #include "campaign/journal_run.h"
 #include "campaign/tune_method.h"
 #include "compile/compiler.h"
 #include "compile/kernel_cache.h"
+#include "core/device_lost.h"
 #include "device/device_kind.h"
+#include "fleet/agent/agent_devices.h"
 #include "fleet/agent/agent_name.h"
+#include "fleet/agent/agent_store.h"
 #include "fleet/agent/compile_jobs.h"
-#include "fleet/agent/device_locks.h"
 #include "fleet/agent/fleet_display.h"
-#include "fleet/agent/fleet_environment.h"
+#include "fleet/agent/fleet_kernels.h"
 #include "fleet/agent/fleet_work.h"
 #include "fleet/agent/patient_queue.h"
-#include "fleet/agent/session_match.h"
-#include "fleet/setup/list_solvers.h"
-#include "fleet/setup/session_device.h"
 #include "report/json_output.h"
 #include "report/time_report.h"
 #include "solver/registry.h"
@@ -49,7 +47,9 @@ namespace {
 
 constexpr size_t kNeighbourWinners = 3;
 constexpr int kStoreAway = 3, kOtherEnvironment = 4, kDeviceLost = 5;
-constexpr int kMaxWaitMs = 10'000;  // For a lock of the store: leases last longer.
+
+/// Whether to end as Slurm and other schedulers ask: the agent gives its jobs back.
+bool is_drain() { return is_interrupted() && interrupt_status() == 128 + SIGTERM; }
 
 ClaimFilter filter_of(const FleetRunOptions& options, bool is_compile) {
   ClaimFilter filter{.session = options.session, .steps = {}, .agent = agent_name()};
@@ -59,32 +59,10 @@ ClaimFilter filter_of(const FleetRunOptions& options, bool is_compile) {
   return filter;
 }
 
-/// The devices to work on: those that the user named, else on a host or a fake device the session's own, else all.
-DeviceChoice devices_of(const TuneOptions& options, const FleetSession& session) {
-  DeviceChoice choice = options.devices;
-  if (!choice.ids.empty() || choice.threads > 0) return choice;
-  const DeviceInfo pinned = device_of_session(session);
-  const DeviceKind* kind = find_device_kind(pinned.id);
-  if (kind == nullptr || kind->numbers == DeviceNumbers::devices || !pinned.id.ends_with(":0")) return choice;
-  choice.ids = pinned.id;
-  if (kind->units_are_cores && pinned.num_units <= static_cast<int64_t>(allowed_cores().size()))
-    choice.threads = pinned.num_units;
-  return choice;
-}
-
-std::vector<Environment> open_agent_environments(const TuneOptions& options, const DeviceChoice& devices) {
-  try {
-    return open_environments(devices, isolation_option(options.isolation), options.kernels,
-                             static_cast<uint32_t>(options.workers), is_interrupted);
-  } catch (const Error&) {
-    if (is_interrupted()) return {};
-    throw;
-  }
-}
-
 FleetCounts sum_of(const FleetCounts& one, const FleetCounts& other) {
-  return {one.num_done + other.num_done, one.num_unsupported + other.num_unsupported, one.num_failed + other.num_failed,
-          one.num_given_back + other.num_given_back, one.num_lost + other.num_lost};
+  return {one.num_done + other.num_done,         one.num_unsupported + other.num_unsupported,
+          one.num_failed + other.num_failed,     one.num_given_back + other.num_given_back,
+          one.num_deferred + other.num_deferred, one.num_lost + other.num_lost};
 }
 
 /// `perf_compile,perf_eval`
@@ -100,21 +78,12 @@ struct AgentWaits {
   double others_s = 0;    ///< For jobs that other agents must end first.
 };
 
-/// What an agent works on.
-struct AgentDevices {
-  std::optional<DeviceLocks> locks;
-  DeviceInfo info;
-  std::vector<Environment> environments;  ///< Empty: it only compiles, for a device that need not be here.
-  std::unique_ptr<Kernels> own_kernels;   ///< Then.
-  Kernels& kernels() const { return own_kernels ? *own_kernels : *environments.front().kernels; }
-};
-
 /// A run from the moment at which its session is known to be of this environment.
 class AgentRun {
  public:
   /// All arguments outlive this.
   AgentRun(const FleetRunOptions& options, const AgentWaits& waits, const FleetSession& session, TunerOptions how,
-           FleetStore& store, const AgentDevices& devices)
+           FleetStore& store, const AgentDevices& devices, DeviceLosses& losses)
       : options_(options),
         waits_(waits),
         session_(session),
@@ -122,16 +91,21 @@ class AgentRun {
         queue_(store.queue(), waits.patience_s, [this](const std::string& line) { display_.say(line); }),
         devices_(devices),
         environments_(devices.environments),
+        toolchains_(toolchains_of(session)),
         cache_(cache_folders(kernel_cache_folder(options.tune.kernels)), kProgramCacheBytes),
-        display_(options.tune.json, [this] {
-          queue_.tick();
-          if (work_) work_->tick();
-        }) {
+        display_(
+            options.tune.json,
+            [this] {
+              queue_.tick();
+              if (work_) work_->tick();
+            },
+            [&losses](const std::string& why) { losses.add(why); }) {
     const std::filesystem::path file = journal_file(options.tune.journal);
     const size_t num_journals = std::max<size_t>(1, environments_.size());
     for (size_t i = 0; i < num_journals; ++i) journals_.push_back(open_sql_journal(file));
     recorded_.emplace(*journals_.front(), device(), 0);
     for (size_t i = 1; i < journals_.size(); ++i) journals_[i]->join_run(recorded_->number());
+    share_kernels(store);
     how_.before_measuring = [this](const Tick& tick) {
       wait_for_quiet(environments_.front(), options_.tune.quiet_wait_s, tick,
                      [this](const std::string& line) { display_.say(line); });
@@ -153,6 +127,19 @@ class AgentRun {
 
  private:
   const DeviceInfo& device() const { return devices_.info; }
+
+  /// Agents of a server's store share kernels through it, unless their cache is a folder that machines share.
+  void share_kernels(FleetStore& store) {
+    const bool is_shared_folder = !network_file_system(kernel_cache_folder(options_.tune.kernels)).empty();
+    if (!store.is_server() || is_shared_folder || cache_reuse() != CacheReuse::all) return;
+    kernels_.emplace(store.open_kernels(),
+                     FleetKernelsOptions{.session = options_.session,
+                                         .agent = agent_name(),
+                                         .toolchains = toolchains_,
+                                         .say = [this](const std::string& line) { display_.say(line); }});
+    if (devices_.own_kernels) devices_.own_kernels->share(*kernels_);
+    for (const Environment& one : environments_) one.kernels->share(*kernels_);
+  }
 
   size_t num_waiting() {
     size_t num = 0;
@@ -214,10 +201,11 @@ class AgentRun {
       // Kernels of parts belong to other ops.
       if (solver == nullptr || !solver->parts(problem, device()).empty()) continue;
       for (const CompileTask& task : solver->compile_tasks(problem, row.candidate.config, device())) {
-        // Of this machine's compiler, which is the session's: another one's kernel was not measured.
-        const std::string toolchain = toolchain_if_any(task.compiler);
-        const auto binary = cache_.find(task.arch, task.recipe(), toolchain);
-        if (!binary || (!toolchain.empty() && binary->toolchain != toolchain)) continue;
+        // Of the session's compiler: another one's kernel was not measured.
+        const auto toolchain = toolchains_.find(task.compiler);
+        const bool is_pinned = toolchain != toolchains_.end();
+        const auto binary = cache_.find(task.arch, task.recipe(), is_pinned ? toolchain->second : "");
+        if (!binary || (is_pinned && binary->toolchain != toolchain->second)) continue;
         const auto options = binary->metadata.find("options");
         all.push_back({binary->recipe + binary->file.extension().string(),
                        options == binary->metadata.end() ? "" : options->second, read_file(binary->file)});
@@ -335,8 +323,13 @@ class AgentRun {
     const bool is_away = queue_.is_given_up() || queue_.num_unsent() > 0;
     auto remaining = is_away ? std::vector<std::string>() : left();
     if (is_away) remaining.push_back(unsent());
-    const int status = is_interrupted() ? interrupt_status() : is_away ? kStoreAway : remaining.empty() ? 0 : 1;
-    const char* ending = is_interrupted() ? "interrupted" : is_away ? "store_away" : "done";
+    is_drained_ = is_drain() && !is_away;
+    const int status = is_drained_         ? 0
+                       : is_interrupted()  ? interrupt_status()
+                       : is_away           ? kStoreAway
+                       : remaining.empty() ? 0
+                                           : 1;
+    const char* ending = is_drained_ ? "drained" : is_interrupted() ? "interrupted" : is_away ? "store_away" : "done";
     const double seconds = steady_clock().now_s() - began_s;
     const std::string noise = display_.noise_notice();
     if (options_.tune.json) {
@@ -347,6 +340,7 @@ class AgentRun {
                   {"unsupported", counts_.num_unsupported},
                   {"failed", counts_.num_failed},
                   {"given_back", counts_.num_given_back},
+                  {"deferred", counts_.num_deferred},
                   {"lost", counts_.num_lost},
                   {"seconds", seconds},
                   {"left", remaining},
@@ -357,7 +351,7 @@ class AgentRun {
       if (!noise.empty()) print_line(stderr, "note: " + noise);
       for (const std::string& one : remaining) print_line(stderr, "note: " + one);
     }
-    recorded_->end(ending, status);
+    recorded_->end(is_drained_ ? "interrupted" : ending, status);
     return status;
   }
 
@@ -366,9 +360,12 @@ class AgentRun {
     if (counts_.num_unsupported > 0) line += fmt::format(", {} unsupported", counts_.num_unsupported);
     if (counts_.num_failed > 0) line += fmt::format(", {} failed", counts_.num_failed);
     if (counts_.num_given_back > 0) line += fmt::format(", {} cut short and given back", counts_.num_given_back);
+    if (counts_.num_deferred > 0) line += fmt::format(", {} given back until kernels are built", counts_.num_deferred);
     if (counts_.num_lost > 0) line += fmt::format(", {} lost to other agents", counts_.num_lost);
     line += " in " + format_duration(seconds);
-    if (is_interrupted())
+    if (is_drained_)
+      line += "; drained, all other jobs were given back";
+    else if (is_interrupted())
       line += "; interrupted, the same command goes on";
     else if (!ending_.empty())
       line += "; " + ending_;
@@ -382,12 +379,15 @@ class AgentRun {
   PatientQueue queue_;
   const AgentDevices& devices_;
   const std::vector<Environment>& environments_;
+  const Toolchains toolchains_;
   const KernelCache cache_;  // For kernels_of(): the others belong to the devices' threads.
+  std::optional<FleetKernels> kernels_;
   std::vector<std::unique_ptr<Journal>> journals_;
   std::optional<JournalRun> recorded_;
   FleetWork* work_ = nullptr;  // While the devices measure.
   FleetDisplay display_;
   FleetCounts counts_;
+  bool is_drained_ = false;
   std::string ending_;  // Why the tuner ended before the queue was empty.
   std::vector<nlohmann::ordered_json> jobs_;
 };
@@ -432,136 +432,10 @@ void check_journal_is_local(const std::filesystem::path& file) {
          network, file.string());
 }
 
-/// Null after an interrupt.
-std::unique_ptr<FleetStore> open_patiently(double patience_s) {
-  constexpr double kPauseS = 1;
-  const double began_s = steady_clock().now_s();
-  for (bool said = false;; said = true) {
-    try {
-      return open_fleet_store("", FleetStoreUse::existing, kMaxWaitMs);
-    } catch (const StoreAway& error) {
-      if (steady_clock().now_s() >= began_s + patience_s) throw;
-      if (!said)
-        print_line(stderr, fmt::format("note: {}; waiting for at most {}", error.what(), format_duration(patience_s)));
-    }
-    steady_clock().sleep_s(kPauseS);
-    if (is_interrupted()) return nullptr;
-  }
-}
-
-/// The session's solvers that this program has, with their versions here. A library that this machine lacks counts as
-/// the session's: it has nothing to compile.
-std::vector<FleetSolver> solvers_to_compile(const FleetSession& session) {
-  std::vector<FleetSolver> here;
-  for (FleetSolver one : session.solvers) {
-    const auto entries = registry().entries();
-    const bool is_known = std::ranges::any_of(entries, [&](const SolverEntry& entry) { return entry.id == one.id; });
-    if (!is_known) continue;
-    const Solver* solver = registry().find(one.id);
-    if (solver != nullptr && solver->static_space() != nullptr) one.version = solver->version();
-    here.push_back(std::move(one));
-  }
-  return here;
-}
-
-constexpr std::string_view kCompilerPrefix = "compiler.";
-
-/// The compilers among a session's versions, as they are here.
-Versions compilers_here(const Versions& versions) {
-  Versions here;
-  for (const auto& [component, version] : versions) {
-    if (!component.starts_with(kCompilerPrefix)) continue;
-    const std::string toolchain = toolchain_if_any(std::string_view(component).substr(kCompilerPrefix.size()));
-    if (!toolchain.empty()) here.emplace(component, toolchain);
-  }
-  return here;
-}
-
-/// The missing ones among them.
-std::vector<std::string> missing_compilers(const Versions& versions) {
-  const Versions here = compilers_here(versions);
-  std::vector<std::string> missing;
-  for (const auto& [component, version] : versions) {
-    if (component.starts_with(kCompilerPrefix) && !here.contains(component)) missing.push_back(component);
-  }
-  return missing;
-}
-
-/// Compares the session's environment with this one. Without a device: the solvers that compile, their compilers, and
-/// the variables. An agent that only measures may lack compilers: it measures what is built.
-std::vector<std::string> differences_here(const FleetSession& session, const AgentDevices& devices,
-                                          const FleetRunOptions& options) {
-  std::vector<FleetSolver> solvers;
-  FleetEnvironment here = session.environment;
-  if (devices.environments.empty()) {
-    solvers = solvers_to_compile(session);
-    here.variables = options.tune.variables;
-    std::erase_if(here.versions, [](const auto& one) { return one.first.starts_with(kCompilerPrefix); });
-    const Versions compilers = compilers_here(session.environment.versions);
-    here.versions.insert(compilers.begin(), compilers.end());
-  } else {
-    const auto listed = list_solvers(*devices.environments.front().executor);
-    solvers = solvers_of(listed);
-    here = fleet_environment(devices.info, options.tune.variables, versions_of(listed, session.solvers));
-    if (std::ranges::none_of(options.steps, compiles)) {
-      for (const std::string& component : missing_compilers(session.environment.versions))
-        here.versions.insert_or_assign(component, session.environment.versions.at(component));
-    }
-  }
-  auto found = differences(session.environment, here);
-  for (std::string& one : solver_differences(session.solvers, solvers)) found.push_back(std::move(one));
-  return found;
-}
-
-/// Of devices such as `cuda:0,cuda:1`.
-std::vector<std::string> lock_names(const std::string& ids) {
-  std::vector<std::string> names;
-  for (const std::string_view id : split(ids, ',')) {
-    if (std::string name = lock_name(std::string(trim(id))); !name.empty()) names.push_back(std::move(name));
-  }
-  return names;
-}
-
-/// No environments and no kernels after an interrupt.
-AgentDevices open_agent_devices(const FleetRunOptions& options, const FleetSession& session) {
-  AgentDevices devices;
-  if (std::ranges::all_of(options.steps, compiles) && options.tune.devices.ids.empty()) {
-    devices.info = device_of_session(session);
-    devices.own_kernels = open_kernels(devices.info, options.tune.kernels);
-    print_notes(registry().notices());
-    return devices;
-  }
-  if (std::ranges::none_of(options.steps, compiles)) {
-    const auto missing = missing_compilers(session.environment.versions);
-    if (!missing.empty()) {
-      print_line(stderr, fmt::format("note: only kernels that are built are measured, because this machine lacks {}",
-                                     join(missing, ", ")));
-      ::setenv("ATTUNE_BUILD", "never", 1);  // For the workers.
-    }
-  }
-  DeviceChoice choice = devices_of(options.tune, session);
-  choice.ids = ids_to_open(choice, isolation_option(options.tune.isolation));
-  devices.locks.emplace(lock_names(choice.ids));
-  devices.environments = open_agent_environments(options.tune, choice);
-  if (!devices.environments.empty()) devices.info = devices.environments.front().device();
-  return devices;
-}
-
-/// Reports an agent's end for the sake of its device: other agents take its jobs.
-int end_without_device(FleetStore& store, int64_t session, const std::string& why) {
-  print_line(stderr, fmt::format("attune: the device is lost, so this agent ends: {}", why));
-  try {
-    store.add_event(session, {.at = {}, .agent = agent_name(), .kind = "device_lost", .text = why});
-  } catch (const Error& error) {
-    print_line(stderr, fmt::format("note: the store does not have the reason: {}", error.what()));
-  }
-  return kDeviceLost;
-}
-
 int run_with_devices(const FleetRunOptions& options, const AgentWaits& waits, const FleetSession& session,
-                     TunerOptions how, FleetStore& store) {
+                     TunerOptions how, FleetStore& store, DeviceLosses& losses) {
   const AgentDevices devices = open_agent_devices(options, session);
-  if (devices.environments.empty() && !devices.own_kernels) return interrupt_status();
+  if (devices.environments.empty() && !devices.own_kernels) return is_drain() ? 0 : interrupt_status();
   const auto differing = differences_here(session, devices, options);
   if (!differing.empty()) {
     print_line(stderr, fmt::format("attune: session {} was begun in another environment: {}", options.session,
@@ -569,7 +443,7 @@ int run_with_devices(const FleetRunOptions& options, const AgentWaits& waits, co
     return kOtherEnvironment;
   }
   set_constants(how, options.tune, device_kind(devices.info.kind));
-  return AgentRun(options, waits, session, std::move(how), store, devices).run();
+  return AgentRun(options, waits, session, std::move(how), store, devices, losses).run();
 }
 
 }  // namespace
@@ -580,7 +454,7 @@ int run_fleet(const FleetRunOptions& asked) {
   check_journal_is_local(journal_file(asked.tune.journal));
   const InterruptHandler handler;
   const auto store = open_patiently(waits.patience_s);
-  if (!store) return interrupt_status();
+  if (!store) return is_drain() ? 0 : interrupt_status();
   const FleetSession session = store->session(asked.session);
   check_session(session);
   FleetRunOptions options = asked;
@@ -588,11 +462,13 @@ int run_fleet(const FleetRunOptions& asked) {
   // Workers run candidates, which need not know it.
   ::unsetenv("ATTUNE_STORE_PASSWORD");
   ::unsetenv("TUNA_DB_USER_PASSWORD");
+  DeviceLosses losses(*store, options.session);
   try {
-    return run_with_devices(options, waits, session, std::move(how), *store);
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::device) throw;
-    return end_without_device(*store, options.session, error.what());
+    return run_with_devices(options, waits, session, std::move(how), *store, losses);
+  } catch (const DeviceLost& error) {
+    print_line(stderr, fmt::format("attune: the device is lost, so this agent ends: {}", error.what()));
+    losses.add(error.what());
+    return kDeviceLost;
   }
 }
 

@@ -1,30 +1,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
-#include <cstdint>
-#include <string>
-#include <vector>
-
-#include "campaign/tune_options.h"
-#include "store/fleet/fleet_job.h"
+#include "fleet/agent/fleet_run_options.h"
 
 namespace attune {
-
-/// Options of `attune fleet run`.
-struct FleetRunOptions {
-  int64_t session = 0;
-  std::vector<FleetStep> steps;  ///< Empty: all that the session has jobs of.
-  /// Devices, journal, kernels, budget and method. Shapes and outputs are ignored.
-  TuneOptions tune;
-  std::string patience = "10m";  ///< How long to wait for a store that does not answer.
-  std::string wait;              ///< How long to wait for jobs that agents of other steps must end first; empty: not.
-};
 
 /// An agent: works on the jobs of a session until none is left. Compile steps run first and use no device; then the
 /// devices measure. With compile steps alone no device is opened: the session describes it. Prints progress and a
 /// summary on the standard streams. Has an InterruptHandler. Returns the exit status: 0 if nothing is left; 1 if jobs
 /// are left; 3 if the store was away for longer than the patience; 4 if this environment is not the session's; 5 if the
-/// device was lost, which becomes an event of the store; 128 +
-/// the signal's number. Throws invalid_input before anything is claimed, and later io, database and internal;
+/// device was lost, which becomes an event of the store; 0 after SIGTERM if all jobs were given back, else 128 + the
+/// signal's number. Throws invalid_input before anything is claimed, and later io, database and internal;
 /// the leases are then released. Requires: one run at a time in a process.
 int run_fleet(const FleetRunOptions& options);
 

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <thread>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "core/device_lost.h"
 #include "fleet/agent/job_outcome.h"
 #include "ops/op.h"
 #include "store/fleet/store_away.h"
@@ -161,26 +161,51 @@ void FleetWork::done(ProblemId id, const TuneResult& result) {
     ++counts_.num_lost;
     return;
   }
+  if (defers(job, result)) return;
   if (auto outcome = outcome_of(result))
-    commit(job, *std::move(outcome), result.seconds);
+    end(job, *std::move(outcome), result);
   else
     hold(job);
 }
 
-/// Counts the jobs in a row that failed on the calling thread's device without a candidate to blame. Throws device at
-/// the third: other agents take them.
-void FleetWork::watch_device(const JobOutcome& outcome) {
-  int& num_failures = num_device_failures_[std::this_thread::get_id()];
+/// Whether a job went back because its compile job has more to build first.
+bool FleetWork::defers(const ClaimedJob& job, const TuneResult& result) {
+  const auto wanted = wanted_kernels_of(job, result);
+  if (wanted.empty()) return false;
+  held_.push_back(job);  // If the queue throws, release_all() gives it back.
+  const auto so_far = result.ending == Ending::shortlisted ? outcome_of(result) : std::nullopt;
+  const Deferral deferral = queue_.defer(job, wanted, so_far ? so_far->short_list : std::vector<ShortListRow>());
+  held_.pop_back();
+  if (deferral == Deferral::pointless) return false;
+  if (deferral == Deferral::deferred) {
+    ++counts_.num_deferred;
+  } else {
+    ++counts_.num_lost;
+    say(fmt::format("job {} was given to another agent, its result is discarded", job.id));
+  }
+  return true;
+}
+
+/// Counts the jobs in a row that failed on a device without a candidate to blame. Throws at the third: other agents
+/// take them.
+void FleetWork::watch_device(const std::string& device, const JobOutcome& outcome) {
+  int& num_failures = num_device_failures_[device];
   num_failures = outcome.status == Status::device_lost ? num_failures + 1 : 0;
   if (num_failures < kMaxDeviceFailures) return;
   ++counts_.num_given_back;
-  fail(ErrorCode::device, "{} jobs in a row failed on {}, and no candidate is to blame: {}", num_failures,
-       options_.device.id, outcome.detail);
+  throw DeviceLost(fmt::format("{} jobs in a row failed on {}, and no candidate is to blame: {}", num_failures, device,
+                               outcome.detail));
+}
+
+void FleetWork::end(const ClaimedJob& job, JobOutcome outcome, const TuneResult& result) {
+  held_.push_back(job);  // If the device is lost, release_all() gives it back.
+  watch_device(result.device, outcome);
+  held_.pop_back();
+  commit(job, std::move(outcome), result.seconds);
 }
 
 void FleetWork::commit(const ClaimedJob& job, JobOutcome outcome, double seconds) {
   held_.push_back(job);  // If the queue throws, release_all() gives it back.
-  watch_device(outcome);
   // The store queues it again without an attempt; without a limit this run would repeat it endlessly.
   if (!counts_as_attempt(outcome.status) && ++num_transient_[job.id] >= kMaxTransientFailures) {
     ++counts_.num_given_back;

@@ -7,7 +7,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -32,6 +31,7 @@ struct FleetCounts {
   size_t num_unsupported = 0;  ///< The solver does not compute the problem.
   size_t num_failed = 0;
   size_t num_given_back = 0;  ///< Cut short: they wait for the next run.
+  size_t num_deferred = 0;    ///< Given back until compile jobs have built what their searches want.
   size_t num_lost = 0;        ///< Their leases ended before their results were stored.
 };
 
@@ -69,8 +69,8 @@ class FleetWork final : public WorkSource {
   /// Throws like JobQueue::claim(); nothing while the store is away. Jobs that are no problem here are committed as
   /// `unsupported`.
   std::optional<Task> take() override;
-  /// Throws like JobQueue::commit(); device when three jobs in a row failed on the calling thread's device and no
-  /// candidate is to blame.
+  /// Throws like JobQueue::commit(); DeviceLost when three jobs in a row failed on one device and no candidate is to
+  /// blame.
   void done(ProblemId id, const TuneResult& result) override;
   void give_back(ProblemId id) override;
   bool is_lost(ProblemId id) override;
@@ -96,8 +96,10 @@ class FleetWork final : public WorkSource {
   bool waits_for_store() const { return options_.waits_for_store && options_.waits_for_store(); }
   std::optional<WorkItem> item_of(const ClaimedJob& job) ATTUNE_REQUIRES(mutex_);
   void commit(const ClaimedJob& job, JobOutcome outcome, double seconds) ATTUNE_REQUIRES(mutex_);
+  void end(const ClaimedJob& job, JobOutcome outcome, const TuneResult& result) ATTUNE_REQUIRES(mutex_);
   std::vector<FleetKernel> kernels_of(const JobOutcome& outcome) const;
-  void watch_device(const JobOutcome& outcome) ATTUNE_REQUIRES(mutex_);
+  void watch_device(const std::string& device, const JobOutcome& outcome) ATTUNE_REQUIRES(mutex_);
+  bool defers(const ClaimedJob& job, const TuneResult& result) ATTUNE_REQUIRES(mutex_);
   void hold(const ClaimedJob& job) ATTUNE_REQUIRES(mutex_);
   void drop_lost(const std::vector<int64_t>& lost) ATTUNE_REQUIRES(mutex_);
   std::vector<ClaimedJob> own_jobs() const ATTUNE_REQUIRES(mutex_);
@@ -113,8 +115,8 @@ class FleetWork final : public WorkSource {
   Given given_ ATTUNE_GUARDED_BY(mutex_);
   std::vector<ClaimedJob> held_ ATTUNE_GUARDED_BY(mutex_);  // Cut short; released at the end.
   std::set<ProblemId> lost_ ATTUNE_GUARDED_BY(mutex_);
-  std::map<int64_t, int> num_transient_ ATTUNE_GUARDED_BY(mutex_);  // Transient failures in this run, by job.
-  std::map<std::thread::id, int> num_device_failures_ ATTUNE_GUARDED_BY(mutex_);  // In a row; each device has a thread.
+  std::map<int64_t, int> num_transient_ ATTUNE_GUARDED_BY(mutex_);            // Transient failures in this run, by job.
+  std::map<std::string, int> num_device_failures_ ATTUNE_GUARDED_BY(mutex_);  // In a row, by device.
   std::map<ProblemId, double> costs_s_ ATTUNE_GUARDED_BY(mutex_);
   double all_costs_s_ ATTUNE_GUARDED_BY(mutex_) = 0;  // Of all problems given out so far.
   size_t num_costs_ ATTUNE_GUARDED_BY(mutex_) = 0;

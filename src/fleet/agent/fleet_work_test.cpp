@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/device_lost.h"
 #include "device/fake/fake_device.h"
 #include "fleet/agent/patient_queue.h"
 #include "measure/local_executor.h"
@@ -322,6 +323,73 @@ TEST_F(FleetWorkTest, ThreeFailuresOfTheMachineEndTheDevice) {
   work.release_all();
   EXPECT_EQ(queue_.at(1).state, JobState::queued);
   EXPECT_EQ(queue_.at(2).state, JobState::queued);
+}
+
+TEST_F(FleetWorkTest, ASearchThatWantsKernelsIsDeferredAndEndsWithWhatIsMeasured) {
+  const int64_t compile = queue_.add(FleetStep::perf_compile, kProblem, kSolver);
+  queue_.at(compile).state = JobState::done;
+  const int64_t search = queue_.add(FleetStep::perf_eval, kProblem, kSolver, compile);
+  queue_.num_rounds = 1;
+  FleetWork work(queue_, work_options(), clock_);
+  const auto end_next = [&] {
+    const auto task = taken(work);
+    TuneResult result{.problem = task.item.problem, .ending = Ending::shortlisted};
+    result.short_list = {{Candidate::parse("fake.gemm@1:tile=1"), 5, 0}};
+    result.unbuilt = {{task.item.problem, Candidate::parse("fake.gemm@1:tile=2")}};
+    work.done(task.id, result);
+  };
+  end_next();
+  EXPECT_EQ(queue_.at(compile).state, JobState::queued);
+  ASSERT_THAT(queue_.wanted_kernels.at(compile), SizeIs(1));
+  EXPECT_EQ(queue_.wanted_kernels.at(compile)[0].candidate.name(), "fake.gemm@1:tile=2");
+  EXPECT_THAT(queue_.at(search).outcome.short_list, SizeIs(1));
+  EXPECT_EQ(queue_.num_commits, 0u);
+  EXPECT_FALSE(work.take()) << "its compile job is open";
+  clock_.sleep_s(5);
+  queue_.at(compile).state = JobState::done;
+  end_next();
+  EXPECT_EQ(queue_.at(search).state, JobState::done);
+  EXPECT_EQ(work.counts().num_deferred, 1u);
+  EXPECT_EQ(work.counts().num_done, 1u);
+}
+
+TEST_F(FleetWorkTest, AContestWithoutTheKernelOfACandidateIsNotDecided) {
+  const int64_t compile = queue_.add(FleetStep::perf_compile, kProblem, kSolver);
+  queue_.at(compile).state = JobState::done;
+  const int64_t contest = queue_.add(FleetStep::perf_contest, kProblem, "", compile);
+  queue_.num_rounds = 1;
+  FleetWork work(queue_, work_options(), clock_);
+  const auto end_next = [&] {
+    const auto task = taken(work);
+    TuneResult result{.problem = task.item.problem, .ending = Ending::cut, .reason = "r", .lacks_kernels = true};
+    result.unbuilt = {{task.item.problem, Candidate::parse("fake.gemm@1:tile=2")}};
+    work.done(task.id, result);
+  };
+  end_next();
+  EXPECT_EQ(queue_.at(contest).state, JobState::queued);
+  EXPECT_EQ(queue_.wanted_kernels.at(compile).at(0).solver, "fake.gemm");
+  queue_.at(compile).state = JobState::done;
+  end_next();
+  EXPECT_EQ(queue_.at(contest).outcome.status, Status::compile_failed);
+}
+
+TEST_F(FleetWorkTest, ALostDeviceIsNamedAndFailuresOfOthersDoNotCount) {
+  for (int i = 1; i <= 5; ++i)
+    queue_.add(FleetStep::perf_eval, fmt::format("gemm_a16w16 m={} n=32 k=16 dtype=fp32", i), kSolver);
+  FleetWork work(queue_, work_options(), clock_);
+  const auto lose_next = [&](const std::string& device) {
+    const auto task = taken(work);
+    TuneResult result{.problem = task.item.problem, .device = device, .ending = Ending::unsupported, .reason = "r"};
+    result.failures = {{{}, {.status = Status::device_lost}}};
+    work.done(task.id, result);
+  };
+  for (const char* device : {"fake:0", "fake:1", "fake:1", "fake:0"}) lose_next(device);
+  try {
+    lose_next("fake:1");
+    FAIL() << "the device goes on";
+  } catch (const DeviceLost& error) {
+    EXPECT_STREQ(error.what(), "3 jobs in a row failed on fake:1, and no candidate is to blame: r");
+  }
 }
 
 TEST_F(FleetWorkTest, FailuresOfTheMachineBetweenOthersDoNotEndTheDevice) {

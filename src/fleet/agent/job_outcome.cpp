@@ -37,6 +37,7 @@ JobOutcome unfinished_contest(const Candidate& failed, const Outcome& outcome) {
 }  // namespace
 
 std::optional<JobOutcome> outcome_of(const TuneResult& result) {
+  if (result.lacks_kernels) return JobOutcome{.status = Status::compile_failed, .detail = result.reason};
   if (result.ending == Ending::cut) return std::nullopt;
   if (result.ending == Ending::shortlisted) return short_list_of(result);
   if (!result.decision) return failure_of(result);
@@ -53,6 +54,25 @@ std::optional<JobOutcome> outcome_of(const TuneResult& result) {
   return outcome;
 }
 
+std::vector<WantedCandidate> wanted_kernels_of(const ClaimedJob& job, const TuneResult& result) {
+  std::vector<WantedCandidate> wanted;
+  const bool is_search = job.step == FleetStep::perf_eval;
+  if (!result.lacks_kernels && (!is_search || result.ending == Ending::cut)) return wanted;
+  for (const UnbuiltCandidate& one : result.unbuilt)
+    wanted.push_back({is_search ? job.solver : one.candidate.solver, one.problem.key(), one.candidate});
+  return wanted;
+}
+
+std::vector<ShortListRow> published_finalists(const Decision& decision, std::vector<ShortListRow> finalists) {
+  const Candidate& winner = decision.winner;
+  const auto won = std::ranges::find(decision.finalists, winner, &Finalist::candidate);
+  const double us = decision.comparison.us;
+  if (won == decision.finalists.end() || us <= 0) return finalists;
+  std::erase_if(finalists, [&](const ShortListRow& one) { return one.solver == winner.solver || one.us <= us; });
+  finalists.insert(finalists.begin(), {winner.solver, winner, us, won->workspace_bytes});
+  return finalists;
+}
+
 std::vector<ShortListRow> finalists_of(const Decision& decision) {
   std::map<std::string, ShortListRow> best;
   const Candidate& winner = decision.winner;
@@ -60,7 +80,7 @@ std::vector<ShortListRow> finalists_of(const Decision& decision) {
       decision.finalists, [&](const Finalist& one) { return one.candidate == winner && one.comparison.us > 0; });
   const auto add = [&](const Candidate& candidate, double us, uint64_t workspace_bytes) {
     if (us <= 0) return;
-    if (has_winner && candidate.solver == winner.solver && candidate != winner) return;  // After a tie it is faster.
+    if (has_winner && candidate.solver == winner.solver && candidate != winner) return;
     const ShortListRow row{candidate.solver, candidate, us, workspace_bytes};
     const auto [place, is_first] = best.try_emplace(candidate.solver, row);
     if (!is_first && us < place->second.us) place->second = row;

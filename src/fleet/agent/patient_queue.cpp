@@ -46,14 +46,7 @@ std::vector<ClaimedJob> PatientQueue::claim(const ClaimFilter& filter, size_t ma
 
 std::vector<int64_t> PatientQueue::renew(const std::vector<ClaimedJob>& jobs) {
   const Lock lock(mutex_);
-  try {
-    auto lost = queue_.renew(jobs);
-    note_answer();
-    return lost;
-  } catch (const StoreAway& error) {
-    note_away(error.what());
-    throw;
-  }
+  return ask_or_throw([&] { return queue_.renew(jobs); });
 }
 
 bool PatientQueue::commit(const ClaimedJob& job, const JobOutcome& outcome) {
@@ -76,6 +69,17 @@ void PatientQueue::release(const std::vector<ClaimedJob>& jobs) {
       false);
 }
 
+Deferral PatientQueue::defer(const ClaimedJob& job, const std::vector<WantedCandidate>& wanted,
+                             const std::vector<ShortListRow>& so_far) {
+  const Lock lock(mutex_);
+  return ask([&] { return queue_.defer(job, wanted, so_far); }, Deferral::deferred);
+}
+
+std::map<int64_t, std::vector<WantedCandidate>> PatientQueue::wanted(const std::vector<ClaimedJob>& jobs) {
+  const Lock lock(mutex_);
+  return ask_or_throw([&] { return queue_.wanted(jobs); });
+}
+
 size_t PatientQueue::end_leases(int64_t session, const std::function<bool(const std::string&)>& has_ended) {
   const Lock lock(mutex_);
   return ask([&] { return queue_.end_leases(session, has_ended); }, size_t{0});
@@ -89,12 +93,7 @@ JobCounts PatientQueue::counts(const ClaimFilter& filter) {
 
 std::vector<ShortListRow> PatientQueue::short_lists(int64_t session, const std::string& configuration) {
   const Lock lock(mutex_);
-  try {
-    return queue_.short_lists(session, configuration);
-  } catch (const StoreAway& error) {
-    note_away(error.what());
-    throw;
-  }
+  return ask_or_throw([&] { return queue_.short_lists(session, configuration); });
 }
 
 void PatientQueue::tick() {

@@ -32,6 +32,11 @@ class PatientQueue final : public JobQueue {
   bool commit(const ClaimedJob& job, const JobOutcome& outcome) override;
   /// While the store is away, nothing happens: the leases end by themselves.
   void release(const std::vector<ClaimedJob>& jobs) override;
+  /// While the store is away, the job counts as deferred: its lease ends by itself.
+  Deferral defer(const ClaimedJob& job, const std::vector<WantedCandidate>& wanted,
+                 const std::vector<ShortListRow>& so_far) override;
+  /// Throws StoreAway while the store is away.
+  std::map<int64_t, std::vector<WantedCandidate>> wanted(const std::vector<ClaimedJob>& jobs) override;
   size_t end_leases(int64_t session, const std::function<bool(const std::string& agent)>& has_ended) override;
   /// The last known ones while the store is away; none once it is given up, so that the run ends.
   JobCounts counts(const ClaimFilter& filter) override;
@@ -62,6 +67,18 @@ class PatientQueue final : public JobQueue {
     } catch (const StoreAway& error) {
       note_away(error.what());
       return otherwise;
+    }
+  }
+  /// Runs an action of the queue. Throws StoreAway.
+  template <typename Action>
+  auto ask_or_throw(Action action) ATTUNE_REQUIRES(mutex_) {
+    try {
+      auto result = action();
+      note_answer();
+      return result;
+    } catch (const StoreAway& error) {
+      note_away(error.what());
+      throw;
     }
   }
   bool has_given_up() ATTUNE_REQUIRES(mutex_);

@@ -25,18 +25,6 @@
 namespace attune {
 namespace {
 
-/// The finalists with the winner as the fastest, as in the table: after a tie the default stays although another was
-/// faster in some samples, and a reader of the files takes the fastest.
-std::vector<ShortListRow> from_winner_on(const Decision& decision, std::vector<ShortListRow> finalists) {
-  const Candidate& winner = decision.winner;
-  const auto won = std::ranges::find(decision.finalists, winner, &Finalist::candidate);
-  const double us = decision.comparison.us;
-  if (won == decision.finalists.end() || us <= 0) return finalists;
-  std::erase_if(finalists, [&](const ShortListRow& one) { return one.solver == winner.solver || one.us <= us; });
-  finalists.insert(finalists.begin(), {winner.solver, winner, us, won->workspace_bytes});
-  return finalists;
-}
-
 /// The files that the options ask for, and their content.
 class Export {
  public:
@@ -64,7 +52,8 @@ class Export {
     const bool keeps = options_.foreign_solvers || device_.kind != "hip";
     if (!keeps) num_left_out_ += answer.finalists.size();
     try {
-      miopen_.add(decision.problem, keeps ? from_winner_on(decision, answer.finalists) : std::vector<ShortListRow>());
+      miopen_.add(decision.problem,
+                  keeps ? published_finalists(decision, answer.finalists) : std::vector<ShortListRow>());
     } catch (const Error& error) {
       if (error.code() != ErrorCode::invalid_input) throw;
       return lack(key, error.what());

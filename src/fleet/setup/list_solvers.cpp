@@ -27,15 +27,15 @@ std::optional<Problem> sample_for(const Solver& solver, const Op& op, const Devi
 
 }  // namespace
 
-std::vector<ListedSolver> list_solvers(Executor& executor) {
+std::vector<ListedSolver> list_solvers(Executor& executor, const Registry& solvers) {
   const DeviceInfo& device = executor.device();
   std::vector<ListedSolver> found;
   for (const FamilySpec& family : families()) {
     const Op* const op = find_op(family.op);
     if (op == nullptr) continue;
     std::map<Problem, std::vector<const SolverEntry*>> by_sample;  // Solvers share the samples that they support.
-    for (const SolverEntry& entry : registry().entries()) {
-      if (entry.solver == nullptr || !Registry::why_unavailable(entry).empty()) continue;
+    for (const SolverEntry& entry : solvers.entries()) {
+      if (entry.solver == nullptr) continue;
       if (const auto sample = sample_for(*entry.solver, *op, device)) by_sample[*sample].push_back(&entry);
     }
     for (const auto& [sample, entries] : by_sample) {

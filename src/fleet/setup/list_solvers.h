@@ -4,6 +4,7 @@
 
 #include "core/record.h"
 #include "measure/executor.h"
+#include "solver/registry.h"
 #include "store/fleet/fleet_store.h"
 
 namespace attune {
@@ -14,9 +15,10 @@ struct ListedSolver {
   Versions versions;  ///< Of the solver and all that it uses.
 };
 
-/// The solvers of this program that can compute on a device, one entry for each op that they serve. Opens each of them
-/// there for a small problem of the op. Throws like contenders().
-std::vector<ListedSolver> list_solvers(Executor& executor);
+/// The solvers that can compute on a device, one entry for each op that they serve. The executor opens each of them
+/// there for a small problem of the op, and omits solvers whose library is missing. `solvers`: the
+/// executor's. Throws like contenders().
+std::vector<ListedSolver> list_solvers(Executor& executor, const Registry& solvers = registry());
 
 std::vector<FleetSolver> solvers_of(const std::vector<ListedSolver>& listed);
 /// The versions of those among `chosen`, by id and op.

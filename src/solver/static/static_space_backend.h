@@ -15,6 +15,8 @@ class StaticSpaceBackend : public Backend {
   SearchSpace invariant_space(const Problem& problem) final { return stated_.invariant_space(problem, device_); }
 
  protected:
+  /// StaticSpace::kernel_versions().
+  Versions kernel_versions() const { return stated_.kernel_versions(); }
   const DeviceInfo& device() const noexcept { return device_; }
 
  private:

@@ -206,6 +206,7 @@ class Im2colSolver final : public Solver, public StaticSpace {
     return {part_of(ConvShape::of(problem), device)};
   }
   const StaticSpace* static_space() const override { return this; }
+  Versions kernel_versions() const override { return {{"kernel.conv.im2col", im2col::kSourcesHash}}; }
   SearchSpace space(const Problem& problem, const DeviceInfo& device) const override {
     return SearchSpace::product({{.name = kGemmParameter, .values = {default_part(problem, device)}, .part = 0}}, {});
   }
@@ -226,7 +227,11 @@ class Im2colSolver final : public Solver, public StaticSpace {
 class Im2colBackend final : public StaticSpaceBackend {
  public:
   using StaticSpaceBackend::StaticSpaceBackend;
-  Versions versions() const override { return {{"conv.im2col", "1"}, {"kernel.conv.im2col", im2col::kSourcesHash}}; }
+  Versions versions() const override {
+    Versions all = kernel_versions();
+    all.emplace("conv.im2col", "1");
+    return all;
+  }
   std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config, const PrepareContext& context) override {
     const auto shape = ConvShape::of(problem);
     auto part = context.prepare_part(part_of(shape, device()), Candidate::parse_nested(config.text(kGemmParameter)));

@@ -36,7 +36,8 @@ class JitCpuBackend final : public StaticSpaceBackend {
       : StaticSpaceBackend(stated, device), compiler_(toolchain_if_any("hostcc")) {}
 
   Versions versions() const override {
-    Versions all = {{"jit_cpu.gemm", "1"}, {"kernel.jit_cpu.gemm", kSourcesHash}};
+    Versions all = kernel_versions();
+    all.emplace("jit_cpu.gemm", "1");
     if (!compiler_.empty()) all.emplace("compiler.hostcc", compiler_);
     return all;
   }
@@ -79,6 +80,7 @@ class JitCpuSolver final : public Solver, public StaticSpace {
   }
 
   const StaticSpace* static_space() const override { return this; }
+  Versions kernel_versions() const override { return {{"kernel.jit_cpu.gemm", kSourcesHash}}; }
   SearchSpace space(const Problem& problem, const DeviceInfo& device) const override {
     return gemm_space(GemmShape::of(problem), device);
   }

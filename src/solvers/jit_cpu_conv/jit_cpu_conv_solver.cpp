@@ -46,7 +46,8 @@ class JitCpuConvBackend final : public StaticSpaceBackend {
       : StaticSpaceBackend(stated, device), compiler_(toolchain_if_any("hostcc")) {}
 
   Versions versions() const override {
-    Versions all = {{"jit_cpu.conv", "1"}, {"kernel.jit_cpu.conv", jit_cpu_conv::kSourcesHash}};
+    Versions all = kernel_versions();
+    all.emplace("jit_cpu.conv", "1");
     if (!compiler_.empty()) all.emplace("compiler.hostcc", compiler_);
     return all;
   }
@@ -84,6 +85,7 @@ class JitCpuConvSolver final : public Solver, public StaticSpace {
   }
 
   const StaticSpace* static_space() const override { return this; }
+  Versions kernel_versions() const override { return {{"kernel.jit_cpu.conv", jit_cpu_conv::kSourcesHash}}; }
   SearchSpace space(const Problem& problem, const DeviceInfo& device) const override {
     std::vector<Config> rows;
     for (const DirectSpec& spec : blocks_of(ConvShape::of(problem), device)) {

@@ -35,7 +35,8 @@ class JitCpuQuantisedBackend final : public StaticSpaceBackend {
       : StaticSpaceBackend(stated, device), id_(id), compiler_(toolchain_if_any("hostcc")) {}
 
   Versions versions() const override {
-    Versions all = {{id_, "1"}, {"kernel." + id_, kSourcesHash}};
+    Versions all = kernel_versions();
+    all.emplace(id_, "1");
     if (!compiler_.empty()) all.emplace("compiler.hostcc", compiler_);
     return all;
   }
@@ -74,6 +75,7 @@ class JitCpuQuantisedSolver : public Solver, public StaticSpace {
   }
 
   const StaticSpace* static_space() const override { return this; }
+  Versions kernel_versions() const override { return {{"kernel." + id_, kSourcesHash}}; }
   SearchSpace space(const Problem& problem, const DeviceInfo& device) const override {
     return quantised_space(QuantisedGemm::of(problem), device);
   }

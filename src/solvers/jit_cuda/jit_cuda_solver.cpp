@@ -120,8 +120,8 @@ class JitCudaBackend final : public StaticSpaceBackend {
         compiler_(toolchain_if_any("nvrtc")) {}
 
   Versions versions() const override {
-    Versions all = {{std::string(kId), std::string(kVersion)},
-                    {"kernel.jit_cuda.gemm", std::string(jit_cuda::kSourcesHash)}};
+    Versions all = kernel_versions();
+    all.emplace(kId, kVersion);
     if (!compiler_.empty()) all.emplace("compiler.nvrtc", compiler_);
     return all;
   }
@@ -184,6 +184,7 @@ class JitCudaSolver final : public Solver, public StaticSpace {
     return {};
   }
   const StaticSpace* static_space() const override { return this; }
+  Versions kernel_versions() const override { return {{"kernel.jit_cuda.gemm", std::string(jit_cuda::kSourcesHash)}}; }
   SearchSpace space(const Problem& problem, const DeviceInfo& device) const override {
     return gemm_space(GemmShape::of(problem), device);
   }

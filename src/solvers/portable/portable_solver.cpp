@@ -185,7 +185,9 @@ class PortableBackend final : public StaticSpaceBackend {
  public:
   using StaticSpaceBackend::StaticSpaceBackend;
   Versions versions() const override {
-    return {{"portable.gemm", "1"}, {"kernel.portable.gemm", portable::kSourcesHash}};
+    Versions all = kernel_versions();
+    all.emplace("portable.gemm", "1");
+    return all;
   }
   std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config, const PrepareContext&) override {
     const auto shape = GemmShape::of(problem);
@@ -207,6 +209,7 @@ class PortableSolver final : public Solver, public StaticSpace {
     return {};
   }
   const StaticSpace* static_space() const override { return this; }
+  Versions kernel_versions() const override { return {{"kernel.portable.gemm", portable::kSourcesHash}}; }
   SearchSpace space(const Problem&, const DeviceInfo&) const override {
     return SearchSpace::product(
         {{.name = "block", .values = {std::string("4x4"), std::string("2x4"), std::string("1x4")}}}, {});

@@ -266,7 +266,11 @@ class PortableBackend final : public StaticSpaceBackend {
  public:
   PortableBackend(std::string_view id, const StaticSpace& stated, const DeviceInfo& device)
       : StaticSpaceBackend(stated, device), id_(id) {}
-  Versions versions() const override { return {{id_, "1"}, {"kernel." + id_, portable_quantised::kSourcesHash}}; }
+  Versions versions() const override {
+    Versions all = kernel_versions();
+    all.emplace(id_, "1");
+    return all;
+  }
   std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config, const PrepareContext&) override {
     const auto shape = QuantisedGemm::of(problem);
     const auto kernel_of = shape.out == DType::bf16 ? kernel_for_block<uint16_t> : kernel_for_block<_Float16>;
@@ -292,6 +296,9 @@ class PortableQuantisedSolver final : public Solver, public StaticSpace {
     return {};
   }
   const StaticSpace* static_space() const override { return this; }
+  Versions kernel_versions() const override {
+    return {{"kernel." + std::string(id()), portable_quantised::kSourcesHash}};
+  }
   SearchSpace space(const Problem& problem, const DeviceInfo&) const override {
     std::vector<Parameter> parameters = {
         {.name = "block", .values = {std::string("4x4"), std::string("2x4"), std::string("1x4")}}};

@@ -127,8 +127,8 @@ class TritonBackend final : public StaticSpaceBackend {
         compiler_(toolchain_if_any(kTritonCompiler)) {}
 
   Versions versions() const override {
-    Versions all = {{std::string(kTritonId), std::string(kTritonVersion)},
-                    {"kernel.triton.gemm", std::string(triton::kSourcesHash)}};
+    Versions all = kernel_versions();
+    all.emplace(kTritonId, kTritonVersion);
     if (!compiler_.empty()) all.emplace("compiler.triton", compiler_);
     return all;
   }
@@ -170,6 +170,7 @@ class TritonSolver final : public Solver, public StaticSpace {
     return supports_epilogue(shape, {});
   }
   const StaticSpace* static_space() const override { return this; }
+  Versions kernel_versions() const override { return {{"kernel.triton.gemm", std::string(triton::kSourcesHash)}}; }
   std::vector<std::string> rule_sets() const override {
     return {std::string(triton::kAttuneRules), std::string(triton::kScriptRules), std::string(triton::kScriptV2Rules)};
   }

@@ -66,6 +66,15 @@ struct FleetKernel {
   std::string bytes;  ///< As the compiler wrote them.
 };
 
+/// A candidate whose kernels an agent without their compiler did not find.
+struct WantedCandidate {
+  std::string solver;   ///< Whose compile job builds it.
+  std::string problem;  ///< The candidate's: the job's, or a part of it. `Problem::parse()` reads it.
+  Candidate candidate;
+};
+/// How often a compile job is queued again for wanted kernels.
+inline constexpr int kMaxCompileRounds = 3;
+
 /// What a job produced.
 struct JobOutcome {
   Status status = Status::ok;            ///< Other than ok: the failure's class; see counts_as_attempt().

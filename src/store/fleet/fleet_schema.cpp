@@ -15,7 +15,7 @@ namespace {
 
 /// Times are milliseconds since 1970; flags are 0 or 1; a text that is not known is empty. {serial}, {int}, {name},
 /// {text}, {real}, {bytes}: types of the dialect. IF NOT EXISTS: MariaDB cannot take a half-done migration back.
-constexpr std::array<std::string_view, 2> kFleetMigrations = {
+constexpr std::array<std::string_view, 3> kFleetMigrations = {
     "CREATE TABLE IF NOT EXISTS schema_version (number {int} PRIMARY KEY, applied_at {int} NOT NULL,"
     " program {name} NOT NULL){end};"
     "CREATE TABLE IF NOT EXISTS environment (id {name} PRIMARY KEY, fingerprint {text} NOT NULL, device {text} NOT "
@@ -67,6 +67,12 @@ constexpr std::array<std::string_view, 2> kFleetMigrations = {
     "CREATE TABLE IF NOT EXISTS foreign_result (configuration {name} NOT NULL, source {name} NOT NULL,"
     " solver {name} NOT NULL, algorithm {name} NOT NULL, time_ms {name} NOT NULL, workspace {name} NOT NULL,"
     " params {text} NOT NULL, PRIMARY KEY (configuration, source, solver)){end};",
+    // Kernels that agents share.
+    "CREATE TABLE IF NOT EXISTS built_kernel (arch {name} NOT NULL, recipe {name} NOT NULL, toolchain {name} NOT NULL,"
+    " sha256 {name} NOT NULL, metadata {text} NOT NULL, built_at {int} NOT NULL,"
+    " PRIMARY KEY (arch, recipe, toolchain)){end};"
+    "CREATE TABLE IF NOT EXISTS wanted_kernel (job {int} NOT NULL, digest {name} NOT NULL, round {int} NOT NULL,"
+    " problem {text} NOT NULL, candidate {text} NOT NULL, PRIMARY KEY (job, digest)){end};",
 };
 static_assert(kFleetMigrations.size() == kFleetSchemaVersion);
 

@@ -5,7 +5,7 @@
 namespace attune {
 
 /// docs/formats/fleet_store.md describes the tables.
-inline constexpr int kFleetSchemaVersion = 2;
+inline constexpr int kFleetSchemaVersion = 3;
 
 /// Brings a store to kFleetSchemaVersion. Programs that do so at once wait for each other; a migration that was
 /// interrupted is finished. Turns a file's WAL on. Throws invalid_input for a database of another program, a newer

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "store/fleet/job_queue.h"
+#include "store/fleet/kernels/shared_kernels.h"
 
 namespace attune {
 
@@ -140,7 +141,7 @@ class FleetSessions {
 
 /// What happened to a session's agents and jobs.
 struct FleetEvent {
-  std::string at, agent, kind, text;  ///< kind: `lease_expired`, `late_result` or `device_lost`.
+  std::string at, agent, kind, text;  ///< kind: `lease_expired`, `late_result`, `device_lost` or `kernel_refused`.
 };
 
 /// The jobs of a fleet's store, and what they found.
@@ -159,6 +160,10 @@ class FleetJobs {
   /// The latest events of a kind, newest first.
   virtual std::vector<FleetEvent> events(int64_t session, const std::string& kind, size_t max_count) = 0;
   virtual JobQueue& queue() = 0;
+  /// Whether machines share the store: it is no file.
+  virtual bool is_server() const = 0;
+  /// The kernels that agents share, with a connection of their own.
+  virtual std::unique_ptr<SharedKernels> open_kernels() = 0;
   /// Visits the configurations of a tag in the order of their import. An empty tag: those with jobs in the session. All
   /// answers are of one moment. A decision whose job is open again is missing.
   virtual void visit_answers(int64_t session, const std::string& tag,

@@ -16,7 +16,7 @@
 #include "store/fleet/fleet_file.h"
 #include "store/fleet/fleet_sql.h"
 #include "store/fleet/fleet_store.h"
-#include "store/fleet/job_results.h"
+#include "store/fleet/kernels/hex_bytes.h"
 
 namespace attune {
 namespace {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,10 @@ struct JobCounts {
   size_t blocked = 0;  ///< Queued jobs that wait for another job, as an eval step for its compile step.
 };
 
+/// The answer to JobQueue::defer(). pointless: no compile job can help, because all candidates were wanted before or
+/// the compile jobs have had kMaxCompileRounds; the job stays with the agent. lost: the lease has ended.
+enum class Deferral : uint8_t { deferred, pointless, lost };
+
 /// The queue of a fleet, as an agent sees it: a claim, its results and its state change in one transaction. Time is the
 /// store's. Thread-safe; several agents and processes may share one store. Throws Error{database} with one sentence.
 class JobQueue {
@@ -39,6 +44,13 @@ class JobQueue {
   virtual bool commit(const ClaimedJob& job, const JobOutcome& outcome) = 0;
   /// Gives jobs back without an attempt.
   virtual void release(const std::vector<ClaimedJob>& jobs) = 0;
+  /// Gives back a job of perf_eval or perf_contest whose search wanted kernels that this agent cannot compile, without
+  /// an attempt, and queues the compile jobs again. `so_far`: the short list of what could be measured.
+  virtual Deferral defer(const ClaimedJob& job, const std::vector<WantedCandidate>& wanted,
+                         const std::vector<ShortListRow>& so_far) = 0;
+  /// What compile jobs must build for searches that were deferred, by job. Jobs without an entry build what their
+  /// searches begin with.
+  virtual std::map<int64_t, std::vector<WantedCandidate>> wanted(const std::vector<ClaimedJob>& jobs) = 0;
   /// Queues the jobs of agents again that are known to have ended, without waiting for their leases. `has_ended` gets
   /// ClaimFilter::agent and calls nothing of the queue. Returns how many jobs.
   virtual size_t end_leases(int64_t session, const std::function<bool(const std::string& agent)>& has_ended) = 0;

@@ -209,6 +209,88 @@ TEST_P(JobQueueTest, AnInapplicableSolverIsExcludedAtOnceAndBlocksNothing) {
   EXPECT_EQ(queue.counts(filter(session, {FleetStep::perf_compile, FleetStep::perf_eval})).excluded, 2u);
 }
 
+std::vector<WantedCandidate> wanted_of(const std::vector<int>& numbers) {
+  std::vector<WantedCandidate> all;
+  for (const int one : numbers)
+    all.push_back({"a.conv", convolution(1).key(), Candidate::parse("a.conv@1:x=" + std::to_string(one))});
+  return all;
+}
+
+TEST_P(JobQueueTest, ASearchThatWantsKernelsWaitsForItsCompileJob) {
+  const auto store = open();
+  const auto session = begin(*store, 1);
+  store->load_jobs(load_of(session));
+  JobQueue& queue = store->queue();
+  work(queue, session, {FleetStep::perf_compile});
+  const auto evals = filter(session, {FleetStep::perf_eval}), compiles = filter(session, {FleetStep::perf_compile});
+  const auto jobs = queue.claim(evals, 2);
+  ASSERT_EQ(jobs.size(), 2u);
+  const ClaimedJob& job = jobs[0].solver == "a.conv" ? jobs[0] : jobs[1];
+  EXPECT_EQ(queue.defer(job, wanted_of({1, 2}), job_outcome_of(job).short_list), Deferral::deferred);
+  EXPECT_TRUE(queue.renew({job}).size() == 1) << "the lease has ended";
+  EXPECT_EQ(queue.short_lists(session, job.configuration).size(), 2u) << "what was measured stays";
+  EXPECT_TRUE(queue.commit(&job == &jobs[0] ? jobs[1] : jobs[0], {}));
+  EXPECT_TRUE(queue.claim(evals, 2).empty()) << "the contest waits, too";
+  const auto again = queue.claim(compiles, 2);
+  ASSERT_EQ(again.size(), 1u);
+  EXPECT_EQ(again[0].attempt, 1);
+  const auto wanted = queue.wanted(again);
+  ASSERT_EQ(wanted.at(again[0].id).size(), 2u);
+  EXPECT_EQ(wanted.at(again[0].id)[0].solver, "a.conv");
+  EXPECT_EQ(wanted.at(again[0].id)[0].problem, convolution(1).key());
+  EXPECT_TRUE(queue.commit(again[0], {}));
+  const auto next = queue.claim(evals, 2);
+  ASSERT_EQ(next.size(), 1u);
+  EXPECT_EQ(next[0].id, job.id);
+  EXPECT_EQ(next[0].attempt, 1) << "a deferral is no attempt";
+}
+
+TEST_P(JobQueueTest, ASearchIsDeferredForNewKernelsOnlyAndAFewTimes) {
+  const auto store = open();
+  const auto session = begin(*store, 1);
+  store->load_jobs(load_of(session));
+  JobQueue& queue = store->queue();
+  const auto next_eval = [&] {
+    work(queue, session, {FleetStep::perf_compile});
+    auto jobs = queue.claim(filter(session, {FleetStep::perf_eval}), 2);
+    std::erase_if(jobs, [](const ClaimedJob& one) { return one.solver != "a.conv"; });
+    EXPECT_EQ(jobs.size(), 1u);
+    return jobs.at(0);
+  };
+  EXPECT_EQ(queue.defer(next_eval(), wanted_of({1, 2}), {}), Deferral::deferred);
+  const ClaimedJob held = next_eval();
+  EXPECT_EQ(queue.defer(held, wanted_of({2, 1}), {}), Deferral::pointless) << "they do not compile";
+  EXPECT_EQ(queue.renew({held}).size(), 0u) << "the agent has the job";
+  EXPECT_EQ(queue.defer(held, wanted_of({2, 3}), {}), Deferral::deferred);
+  const auto compiles = queue.claim(filter(session, {FleetStep::perf_compile}), 2);
+  ASSERT_EQ(compiles.size(), 1u);
+  const auto wanted = queue.wanted(compiles);
+  ASSERT_EQ(wanted.at(compiles[0].id).size(), 1u) << "the new one";
+  EXPECT_EQ(wanted.at(compiles[0].id)[0].candidate.name(), "a.conv@1:x=3");
+  EXPECT_TRUE(queue.commit(compiles[0], {}));
+  EXPECT_EQ(queue.defer(next_eval(), wanted_of({4}), {}), Deferral::deferred);
+  const ClaimedJob last = next_eval();
+  EXPECT_EQ(queue.defer(last, wanted_of({5}), {}), Deferral::pointless) << "after three rounds";
+  EXPECT_TRUE(queue.commit(last, job_outcome_of(last)));
+  EXPECT_EQ(queue.defer(last, wanted_of({6}), {}), Deferral::lost);
+}
+
+TEST_P(JobQueueTest, AContestThatLacksAKernelWaitsForTheCompileJobOfItsSolver) {
+  const auto store = open();
+  const auto session = begin(*store, 1);
+  store->load_jobs(load_of(session));
+  JobQueue& queue = store->queue();
+  work(queue, session, {FleetStep::perf_compile});
+  const auto evals = filter(session, {FleetStep::perf_eval});
+  for (const ClaimedJob& job : queue.claim(evals, 2)) queue.commit(job, job_outcome_of(job));
+  const auto contest = queue.claim(evals, 1);
+  ASSERT_EQ(contest.at(0).step, FleetStep::perf_contest);
+  EXPECT_EQ(queue.defer(contest[0], wanted_of({1}), {}), Deferral::deferred);
+  EXPECT_TRUE(queue.claim(evals, 1).empty());
+  EXPECT_EQ(work(queue, session, {FleetStep::perf_compile}), 1u);
+  EXPECT_EQ(queue.claim(evals, 1).at(0).id, contest[0].id);
+}
+
 TEST_P(JobQueueTest, MoreJobsReopenTheContest) {
   const auto store = open();
   const auto session = begin(*store, 1);

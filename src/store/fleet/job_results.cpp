@@ -3,23 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <vector>
 
 #include "base/text.h"
+#include "store/fleet/kernels/hex_bytes.h"
 
 namespace attune {
-
-std::string bytes_of_hex(std::string_view digits) {
-  constexpr int kBase = 16;
-  std::string bytes(digits.size() / 2, '\0');
-  for (size_t i = 0; i < bytes.size(); ++i) {
-    unsigned char byte = 0;
-    std::from_chars(digits.data() + 2 * i, digits.data() + 2 * i + 2, byte, kBase);
-    bytes[i] = static_cast<char>(byte);
-  }
-  return bytes;
-}
 
 std::string why_missing(FleetSql& sql, int64_t session, const std::string& configuration) {
   std::vector<std::string> open, failures;

@@ -9,9 +9,6 @@
 
 namespace attune {
 
-/// The bytes that FleetDialect::Words::hex gave.
-std::string bytes_of_hex(std::string_view digits);
-
 /// Why a configuration has no decision, one sentence; empty: it has no jobs.
 std::string why_missing(FleetSql& sql, int64_t session, const std::string& configuration);
 

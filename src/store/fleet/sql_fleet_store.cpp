@@ -319,6 +319,10 @@ class SqlFleetStore final : public FleetStore {
     return *queue_;
   }
 
+  bool is_server() const override { return address_.is_server(); }
+
+  std::unique_ptr<SharedKernels> open_kernels() override { return open_shared_kernels(address_, max_wait_ms_); }
+
   void visit_answers(int64_t session, const std::string& tag,
                      const std::function<void(const FleetAnswer&)>& visit) override {
     sql_.read_transaction([&] { visit_answers_now(session, tag, visit); });

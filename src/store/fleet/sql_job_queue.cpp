@@ -16,6 +16,8 @@
 #include "store/entry_json.h"
 #include "store/fleet/fleet_sql.h"
 #include "store/fleet/job_loading.h"
+#include "store/fleet/kernels/hex_bytes.h"
+#include "store/fleet/kernels/wanted_kernels.h"
 
 namespace attune {
 namespace {
@@ -37,17 +39,6 @@ std::string list_of(const std::vector<FleetStep>& steps) {
   std::string list;
   for (const FleetStep step : claim_order(steps)) list += fmt::format("{}'{}'", list.empty() ? "" : ", ", name(step));
   return list.empty() ? "''" : list;
-}
-
-std::string hex_of(std::string_view bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string digits;
-  for (const char one : bytes) {
-    const auto byte = static_cast<unsigned char>(one);
-    digits += kDigits[byte / 16];
-    digits += kDigits[byte % 16];
-  }
-  return digits;
 }
 
 /// Databases treat NaN and infinities differently.
@@ -140,6 +131,32 @@ class SqlJobQueue final : public JobQueue {
         set_state(job, "queued", "", "", 0, 0);
       }
     });
+  }
+
+  Deferral defer(const ClaimedJob& job, const std::vector<WantedCandidate>& wanted,
+                 const std::vector<ShortListRow>& so_far) override {
+    const Lock lock(mutex_);
+    Deferral deferral = Deferral::lost;
+    sql_.transaction([&] {
+      deferral = Deferral::lost;
+      if (!holds(job)) return discard(job);
+      const size_t num_new = want_kernels(sql_, job, wanted);
+      deferral = num_new == 0 ? Deferral::pointless : Deferral::deferred;
+      if (num_new == 0) return;
+      const std::string why = counted(num_new, "kernel") + " must be compiled first";
+      end_attempt(job, name(Status::cancelled), why);
+      sql_.run(
+          "UPDATE job SET state = 'queued', class = '', detail = :d, not_before = :b, lease_until = 0, agent = ''"
+          " WHERE id = :i",
+          why, kBlocked, job.id);
+      if (job.step == FleetStep::perf_eval && !so_far.empty()) store_short_list(job, so_far);
+    });
+    return deferral;
+  }
+
+  std::map<int64_t, std::vector<WantedCandidate>> wanted(const std::vector<ClaimedJob>& jobs) override {
+    const Lock lock(mutex_);
+    return wanted_kernels(sql_, jobs);
   }
 
   size_t end_leases(int64_t session, const std::function<bool(const std::string&)>& has_ended) override {
@@ -366,7 +383,7 @@ class SqlJobQueue final : public JobQueue {
     // As digits in the statement: SOCI has no blobs of MariaDB.
     if (sql_.number("SELECT count(*) FROM kernel_bytes WHERE sha256 = :d", digest) == 0)
       sql_.run(fmt::format("{} kernel_bytes (sha256, size, bytes) VALUES (:d, :s, {}){}", words.insert_new,
-                           fmt::format(fmt::runtime(words.bytes), hex_of(kernel.bytes)), words.or_nothing),
+                           fmt::format(fmt::runtime(words.bytes), hex_of_bytes(kernel.bytes)), words.or_nothing),
                digest, kernel.bytes.size());
     // Solvers may share one.
     sql_.run(fmt::format("{} kernel (job, name, arguments, sha256) VALUES (:j, :n, :a, :d){}", words.insert_new,

@@ -79,6 +79,28 @@ class FakeJobQueue final : public JobQueue {
       if (is_held(one)) at(one.id).state = JobState::queued;
     }
   }
+  Deferral defer(const ClaimedJob& job, const std::vector<WantedCandidate>& kernels,
+                 const std::vector<ShortListRow>& so_far) override {
+    check_answers();
+    if (!is_held(job)) return Deferral::lost;
+    if (num_rounds == 0) return Deferral::pointless;
+    --num_rounds;
+    Job& one = at(job.id);
+    one.state = JobState::queued;
+    one.outcome.short_list = so_far;
+    Job& compile = at(one.required);
+    compile.state = JobState::queued;
+    wanted_kernels[one.required] = kernels;
+    return Deferral::deferred;
+  }
+  std::map<int64_t, std::vector<WantedCandidate>> wanted(const std::vector<ClaimedJob>& held) override {
+    check_answers();
+    std::map<int64_t, std::vector<WantedCandidate>> found;
+    for (const ClaimedJob& one : held) {
+      if (wanted_kernels.contains(one.id)) found.emplace(one.id, wanted_kernels.at(one.id));
+    }
+    return found;
+  }
   size_t end_leases(int64_t, const std::function<bool(const std::string&)>& has_ended) override {
     size_t num_ended = 0;
     for (Job& one : jobs) {
@@ -113,6 +135,8 @@ class FakeJobQueue final : public JobQueue {
   }
 
   std::vector<Job> jobs;
+  std::map<int64_t, std::vector<WantedCandidate>> wanted_kernels;  ///< By compile job.
+  int num_rounds = 3;                                              ///< Of compile jobs, before a deferral is pointless.
   size_t num_claims = 0, num_renewals = 0, num_commits = 0;
   bool is_away = false;   ///< Calls fail for another reason than a store that is away.
   bool has_left = false;  ///< The store is away.

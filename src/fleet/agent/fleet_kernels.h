@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+#include <functional>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "process/temporary_folder.h"
+#include "store/fleet/kernels/shared_kernels.h"
+#include "tuner/kernels.h"
+
+namespace attune {
+
+struct FleetKernelsOptions {
+  int64_t session = 0;
+  std::string agent;
+  Toolchains toolchains;                        ///< The session's. Kernels of others are neither fetched nor offered.
+  std::function<void(const std::string&)> say;  ///< Receives sentences about a store that fails and refused kernels.
+};
+
+/// Kernels that a fleet's agents share through the store, for agents without a common folder. A kernel whose bytes do
+/// not match their SHA-256 is refused: it is removed from the store, which gets an event. While the store is away there
+/// are no kernels; it is asked again after a while. Thread-safe.
+class FleetKernels final : public KernelExchange {
+ public:
+  /// `clock` must outlive this.
+  FleetKernels(std::unique_ptr<SharedKernels> store, FleetKernelsOptions options, Clock& clock = steady_clock());
+  std::vector<Binary> fetch(std::span<const CompileTask> tasks) override;
+  void offer(std::span<const Binary> binaries) override;
+
+ private:
+  template <typename Action>
+  void ask(Action action) ATTUNE_REQUIRES(mutex_);
+  std::optional<Binary> checked(const SharedKernel& kernel) ATTUNE_REQUIRES(mutex_);
+
+  Mutex mutex_;
+  const std::unique_ptr<SharedKernels> store_ ATTUNE_PT_GUARDED_BY(mutex_);
+  const FleetKernelsOptions options_;
+  Clock& clock_;
+  const TemporaryFolder folder_{"fleet-kernels"};
+  size_t num_files_ ATTUNE_GUARDED_BY(mutex_) = 0;
+  double silent_until_s_ ATTUNE_GUARDED_BY(mutex_) = 0;  // The store failed.
+  bool said_ ATTUNE_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace attune
