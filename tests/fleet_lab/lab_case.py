@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Stories about a store on a server that tools/lab starts: one class a server."""
+import contextlib
 import importlib.machinery
 import importlib.util
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -71,6 +73,27 @@ class LabStory(story.Story):
         done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **secret})
         self.assertEqual(done.returncode, 0, done.stderr)
         return [line.split("\t") for line in done.stdout.splitlines()]
+
+
+class FileStory(story.Story):
+    """The same for a store in a file, which no server keeps."""
+
+    server = "sqlite"
+
+    def setUp(self):
+        super().setUp()
+        self.store = f"sqlite:{self.folder / 'fleet.db'}"
+
+    def environment(self, **more):
+        return super().environment(**{"ATTUNE_STORE": self.store, **more})
+
+    def sql(self, text):
+        with contextlib.closing(sqlite3.connect(self.folder / "fleet.db", timeout=60)) as database:
+            return [["" if one is None else str(one) for one in row] for row in database.execute(text)]
+
+
+def is_installed(server):
+    return subprocess.run([LAB, "status", server], capture_output=True).returncode != NOT_INSTALLED
 
 
 def run_as_plain_user():

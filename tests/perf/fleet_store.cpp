@@ -41,13 +41,8 @@ int64_t load(const Bench& bench) {
   std::vector<FleetConfiguration> all;
   for (int64_t i = 1; i <= bench.num_jobs / kJobsEach; ++i) {
     const std::string key = fmt::format("conv n={} c=3", i);
-    all.push_back({.id = hash128(key).hex(),
-                   .op = "conv",
-                   .key = key,
-                   .line = key,
-                   .source = "benchmark",
-                   .added_at = "",
-                   .tags = {"t"}});
+    all.push_back(
+        {.id = hash128(key).hex(), .op = "conv", .key = key, .source = "benchmark", .added_at = "", .tags = {"t"}});
   }
   double began_s = steady_clock().now_s();
   const size_t num_configurations = store->add_configurations(all);
