@@ -33,6 +33,7 @@
 #include "fleet/agent/fleet_work.h"
 #include "fleet/agent/patient_queue.h"
 #include "fleet/agent/session_match.h"
+#include "fleet/setup/container_image.h"
 #include "fleet/setup/list_solvers.h"
 #include "fleet/setup/session_device.h"
 #include "report/json_output.h"
@@ -583,6 +584,8 @@ int run_fleet(const FleetRunOptions& asked) {
   if (!store) return interrupt_status();
   const FleetSession session = store->session(asked.session);
   check_session(session);
+  if (const std::string note = image_difference(session, container_image()); !note.empty())
+    print_line(stderr, "note: " + note);
   FleetRunOptions options = asked;
   if (options.steps.empty()) options.steps = steps_of(*store, options.session);
   // Workers run candidates, which need not know it.
