@@ -79,7 +79,7 @@ std::string run_slurm(std::string_view program, const std::vector<std::string>& 
   return result.output;
 }
 
-/// Without an error for a job that has ended meanwhile.
+/// A job that ended before the signal is no error.
 void run_scancel(std::vector<std::string> arguments, const std::vector<std::string>& jobs) {
   if (jobs.empty()) return;
   arguments.insert(arguments.begin(), "--quiet");

@@ -25,9 +25,9 @@ struct DrainedJobs {
   size_t num_cancelled = 0;    ///< Jobs that had not started, or were suspended.
   std::vector<SlurmJob> jobs;  ///< Both, as they were found.
 };
-/// Asks the agents of running jobs with a comment to end, with TERM, each once, and cancels the jobs that have not
-/// started and those that are suspended, whose agents no signal reaches. Looks again until none is left, at most for
-/// five seconds: a job may start, or be queued again, in between.
+/// Drains the jobs with a comment. Running agents get TERM, each once. Jobs that have not started and suspended ones,
+/// which no signal reaches, are cancelled. A job may start or be queued again in between: looks again until none is
+/// left, for at most five seconds.
 DrainedJobs drain_jobs(std::string_view comment);
 
 }  // namespace attune
