@@ -170,6 +170,7 @@ std::optional<double> parse_duration_s(std::string_view text) noexcept {
 
 std::string format_duration(double seconds) {
   if (seconds < 60) return fmt::format("{:.1f} s", seconds);
+  if (!(seconds < 1e12)) return fmt::format("{:.3g}h", seconds / 3600);  // No int64_t holds every double.
   const auto whole = static_cast<int64_t>(seconds + 0.5);
   if (whole < 3600) return fmt::format("{}m {:02}s", whole / 60, whole % 60);
   return fmt::format("{}h {:02}m", whole / 3600, whole / 60 % 60);

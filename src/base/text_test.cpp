@@ -74,6 +74,7 @@ TEST(Text, DurationsAreShownShortly) {
   EXPECT_EQ(format_duration(3.42), "3.4 s");
   EXPECT_EQ(format_duration(72), "1m 12s");
   EXPECT_EQ(format_duration(7384), "2h 03m");
+  EXPECT_EQ(format_duration(3.6e20), "1e+17h");
 }
 
 TEST(Text, ShownTextIsOneLineWithoutControlCharacters) {

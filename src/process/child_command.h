@@ -15,8 +15,8 @@ struct ChildCommand {
   std::vector<std::string> arguments;              ///< arguments[0] is an absolute path.
   std::map<std::string, std::string> environment;  ///< The whole environment; this process's is not inherited.
   std::filesystem::path folder;                    ///< Working directory; empty: this process's.
-  std::filesystem::path output;                    ///< Receives both output streams, created or truncated; empty:
-                                                   ///< /dev/null.
+  std::filesystem::path output;                    ///< Receives the output, created or truncated; empty: /dev/null.
+  std::filesystem::path errors;                    ///< Receives standard error alone; empty: `output` receives it, too.
   /// Descriptors of this process, in any order, that the child gets as 3, 4, 5 …; they stay open at the child's exec,
   /// and in this process.
   std::vector<int> inherited;

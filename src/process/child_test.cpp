@@ -407,6 +407,13 @@ TEST(Child, SeveralThreadsSpawnAtOnce) {
   EXPECT_THAT(wrong, ElementsAre(0, 0, 0, 0));
 }
 
+TEST(RunCommand, KeepsStreamsApart) {
+  const CommandResult result =
+      run_command(shell("echo one; echo two >&2; echo three"), kLong, 1 << 20, OutputStreams::apart);
+  EXPECT_EQ(result.output, "one\nthree\n");
+  EXPECT_EQ(result.errors, "two\n");
+}
+
 TEST(RunCommand, EndsWhatWritesTooMuch) {
   const CommandResult result = run_command({.arguments = {"/bin/cat", "/dev/zero"}, .environment = {}}, kLong, 1000);
   EXPECT_FALSE(result.status.ok());

@@ -40,7 +40,7 @@ struct Plan {
   char* const* arguments;
   char* const* environment;
   const char* folder;  ///< Null: unchanged.
-  int input, output;
+  int input, output, errors;
   const int* inherited;  ///< All sources lie above all targets (DescriptorsAbove): no dup3 overwrites one to come.
   int num_inherited;
   int cgroup;  ///< −1: unchanged.
@@ -91,7 +91,7 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) int run_child(voi
   if (::syscall(SYS_getppid) != plan.parent) return give_up(plan, "start", ECANCELED);
   if (plan.folder && ::syscall(SYS_chdir, plan.folder) != 0) return give_up(plan, "folder", errno);
   if (::syscall(SYS_dup3, plan.input, 0, 0) < 0 || ::syscall(SYS_dup3, plan.output, 1, 0) < 0 ||
-      ::syscall(SYS_dup3, plan.output, 2, 0) < 0)
+      ::syscall(SYS_dup3, plan.errors, 2, 0) < 0)
     return give_up(plan, "streams", errno);
   for (int i = 0; i < plan.num_inherited; ++i)
     if (::syscall(SYS_dup3, plan.inherited[i], kFirstInherited + i, 0) < 0) return give_up(plan, "descriptors", errno);
@@ -220,13 +220,17 @@ SpawnResult spawn(const ChildCommand& command) {
   DescriptorsAbove descriptors(kFirstInherited + static_cast<int>(command.inherited.size()));
   std::vector<int> inherited;
   for (const int descriptor : command.inherited) inherited.push_back(descriptors.copy(descriptor));
+  const auto open_output = [&](const std::filesystem::path& file) {
+    return descriptors.open(file.empty() ? "/dev/null" : file.c_str(), O_WRONLY | O_CREAT | O_TRUNC);
+  };
+  const int output = open_output(command.output);
   Plan plan{.program = arguments[0],
             .arguments = arguments.data(),
             .environment = environment.data(),
             .folder = command.folder.empty() ? nullptr : command.folder.c_str(),
             .input = descriptors.open("/dev/null", O_RDONLY),
-            .output = descriptors.open(command.output.empty() ? "/dev/null" : command.output.c_str(),
-                                       O_WRONLY | O_CREAT | O_TRUNC),
+            .output = output,
+            .errors = command.errors.empty() ? output : open_output(command.errors),
             .inherited = inherited.data(),
             .num_inherited = static_cast<int>(inherited.size()),
             .cgroup = command.cgroup < 0 ? -1 : descriptors.copy(command.cgroup),

@@ -97,6 +97,25 @@ ordered_json result() {
                  {"incomplete", flag()}});
 }
 
+ordered_json fleet_session() {
+  return object({{"session", count()},
+                 {"created_ms", count()},
+                 {"state", one_of({"open", "closed", "aborted"})},
+                 {"reason", text()},
+                 {"ticket", text()},
+                 {"image", text()},
+                 {"device", text()},
+                 {"jobs", count()},
+                 {"left", count()},
+                 {"steps", list(object({{"step", text()},
+                                        {"queued", count()},
+                                        {"leased", count()},
+                                        {"done", count()},
+                                        {"failed", count()},
+                                        {"excluded", count()}}))},
+                 {"failures", by_name(count())}});
+}
+
 ordered_json finalist() {
   return object({{"candidate", text()}, {"winner", flag()}, {"us", number()}}, {{"speedup", number()},
                                                                                 {"interval", nullable(list(number()))},
@@ -216,6 +235,24 @@ ordered_json answer_schemas() {
                       {"properties", {{"id", count()}, {"run", count()}, {"at", nullable(text())}, {"cut", count()}}},
                       {"required", {"id", "run"}}})},
                {"next", count_or_null()}})},
+      {"Fleet", object({{"store", text()},
+                        {"failure", text()},
+                        {"sessions", list(fleet_session())},
+                        {"held", list(object({{"agent", text()},
+                                              {"session", count()},
+                                              {"job", count()},
+                                              {"step", text()},
+                                              {"solver", text()},
+                                              {"problem", text()},
+                                              {"since_ms", count()},
+                                              {"lease_left_s", number()}}))},
+                        {"events", list(object({{"id", count()},
+                                                {"at_ms", count()},
+                                                {"session", count()},
+                                                {"job", count()},
+                                                {"agent", text()},
+                                                {"kind", text()},
+                                                {"text", text()}}))}})},
       {"Journals", object({{"journals", list(object({{"number", count()}, {"name", text()}, {"pages", text()}}))}})},
       {"Document", {{"type", "object"}, {"required", {"openapi", "paths", "components"}}}},
       {"Error", object({{"error", text()}})}};

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "formats/csv/ban_file.h"
 #include "report/entry_line.h"
+#include "server/fleet/fleet_json.h"
 #include "server/journal/problem_story.h"
 #include "server/openapi.h"
 #include "server/request_values.h"
@@ -148,6 +149,10 @@ std::span<const ApiRoute> Api::routes() {
        {{"after", "integer", "only entries with a larger id: the `next` of the page before"},
         {"run", "integer", "only those of a run"},
         kLimit}},
+      {"/api/v1/fleet",
+       "Fleet",
+       "Tuning sessions with their jobs, the jobs that agents hold, and events, as the fleet's store has them now",
+       {}},
       {"/api/v1/journals", "Journals", "The server's journals, and where the pages and data of each begin", {}},
       {"/api/v1/openapi.json", "Document", "This description, OpenAPI 3", {}},
   };
@@ -162,7 +167,7 @@ HttpAnswer Api::answer_route(std::string_view path, const HttpRequest& request) 
       {"/api/v1/devices", &Api::devices},       {"/api/v1/entries", &Api::entries},
       {"/api/v1/quarantine", &Api::quarantine}, {"/api/v1/bans", &Api::bans},
       {"/api/v1/tables", &Api::tables},         {"/api/v1/journals", &Api::journals},
-      {"/api/v1/openapi.json", &Api::openapi}};
+      {"/api/v1/fleet", &Api::fleet},           {"/api/v1/openapi.json", &Api::openapi}};
   return (this->*answers.at(path))(request);
 }
 
@@ -360,6 +365,8 @@ HttpAnswer Api::entries(const HttpRequest& request) {
   return json_text_answer(
       fmt::format(R"({{"entries":[{}],"next":{}}})", lines, has_more ? std::to_string(query.after) : "null"));
 }
+
+HttpAnswer Api::fleet(const HttpRequest&) { return json_answer(fleet_json(*fleet_.sight())); }
 
 HttpAnswer Api::journals(const HttpRequest&) {
   ordered_json list = ordered_json::array();

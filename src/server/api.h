@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "server/api_route.h"
+#include "server/fleet/fleet_reader.h"
 #include "server/http/http_message.h"
 #include "server/journal/journal_watch.h"
 #include "server/journal/served_journal.h"
@@ -21,8 +22,8 @@ class Api {
 
   /// `names`: of the files of all journals of the server. All but `journal` must outlive the object.
   Api(const std::filesystem::path& journal, const std::vector<std::string>& names, const JournalWatch& watch,
-      TableReader& tables)
-      : journal_(journal), names_(names), watch_(watch), tables_(tables) {}
+      TableReader& tables, FleetReader& fleet)
+      : journal_(journal), names_(names), watch_(watch), tables_(tables), fleet_(fleet) {}
 
   /// Nothing for a path that is none of routes(). A wrong parameter is answered with 400, a journal that cannot be read
   /// with 503, both with a sentence.
@@ -39,6 +40,7 @@ class Api {
   HttpAnswer quarantine(const HttpRequest& request);
   HttpAnswer bans(const HttpRequest& request);
   HttpAnswer entries(const HttpRequest& request);
+  HttpAnswer fleet(const HttpRequest& request);
   HttpAnswer journals(const HttpRequest& request);
   HttpAnswer openapi(const HttpRequest& request);
 
@@ -46,6 +48,7 @@ class Api {
   const std::vector<std::string>& names_;
   const JournalWatch& watch_;
   TableReader& tables_;
+  FleetReader& fleet_;
 };
 
 }  // namespace attune

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "server/api.h"
+#include "server/fleet/fleet_reader.h"
 #include "server/http/http_message.h"
 #include "server/journal/journal_watch.h"
 #include "server/tables/table_reader.h"
@@ -15,9 +16,10 @@ namespace attune {
 /// What `attune serve` answers about one journal: data and events. Thread-safe.
 class JournalSite {
  public:
-  /// `names`: of all journals of the server. `names` and `tables` must outlive the object.
-  JournalSite(const std::filesystem::path& journal, const std::vector<std::string>& names, TableReader& tables)
-      : watch_(journal), api_(journal, names, watch_, tables), journal_(journal) {}
+  /// `names`: of all journals of the server. All but `journal` must outlive the object.
+  JournalSite(const std::filesystem::path& journal, const std::vector<std::string>& names, TableReader& tables,
+              FleetReader& fleet)
+      : watch_(journal), api_(journal, names, watch_, tables, fleet), journal_(journal) {}
 
   /// Nothing for a path that is of neither.
   std::optional<HttpAnswer> answer(const HttpRequest& request);

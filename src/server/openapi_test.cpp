@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "formats/csv/ban_file.h"
+#include "store/fleet/fleet_store.h"
 #include "testing/environment.h"
 #include "testing/server/site_fixture.h"
 
@@ -57,8 +58,31 @@ std::string mismatch(const json& schema, const json& value, const json& document
   return "";
 }
 
+/// Makes a fleet's store with a session, a held job and an event.
+void hold_a_job() {
+  const auto store = open_fleet_store("");
+  store->add_configurations({{.id = std::string(32, 'a'),
+                              .op = "conv",
+                              .key = "conv n=1 c=3",
+                              .source = "test",
+                              .added_at = {},
+                              .tags = {"t"}}});
+  store->set_solvers({{"a.conv", "1", "conv", true, "A"}});
+  const int64_t session = store->begin_session(
+      {.fingerprint = "f00", .device_json = R"({"gfx": "g", "cu_num": 2})", .versions = {}, .variables = {}}, "why");
+  store->load_jobs({.session = session,
+                    .tag = "t",
+                    .steps = {FleetStep::find_compile, FleetStep::find_eval},
+                    .only_applicable = false,
+                    .reason = "why",
+                    .solvers = {}});
+  store->queue().claim({.session = session, .steps = {FleetStep::find_compile}, .agent = "n1/7/cpu:0"}, 1);
+  store->add_event(session, {.at = {}, .agent = "n1/7/cpu:0", .kind = "device_lost", .text = "it fell \xff"});
+}
+
 TEST_F(SiteTest, EveryAnswerIsAsTheDocumentSays) {
-  const TestEnvironment home("ATTUNE_HOME", folder_.path().string());
+  const TestEnvironment home("ATTUNE_HOME", folder_.path().string()), store("ATTUNE_STORE", "");
+  hold_a_job();
   change_ban_file(folder_.path() / "overlay/banned.csv", [](std::vector<Ban>& bans) {
     bans = {{"fake.gemm", "", "", "no"}};
   });

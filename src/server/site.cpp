@@ -53,7 +53,8 @@ HttpAnswer tagged(HttpAnswer answer, const HttpRequest& request) {
 Site::Site(const std::vector<std::filesystem::path>& journals, AccessRule access, ReadRows read_rows)
     : access_(std::move(access)), tables_(std::move(read_rows)) {
   for (const auto& journal : journals) names_.push_back(journal.filename().string());
-  for (const auto& journal : journals) journals_.push_back(std::make_unique<JournalSite>(journal, names_, tables_));
+  for (const auto& journal : journals)
+    journals_.push_back(std::make_unique<JournalSite>(journal, names_, tables_, fleet_));
 }
 
 HttpAnswer Site::answer(const HttpRequest& request) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "server/access_rule.h"
+#include "server/fleet/fleet_reader.h"
 #include "server/http/http_message.h"
 #include "server/journal_site.h"
 #include "server/tables/table_reader.h"
@@ -28,6 +29,7 @@ class Site {
 
   AccessRule access_;
   TableReader tables_;
+  FleetReader fleet_;
   std::vector<std::string> names_;  ///< Of the journals' files.
   std::vector<std::unique_ptr<JournalSite>> journals_;
 };

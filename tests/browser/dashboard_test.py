@@ -24,6 +24,11 @@ class Dashboard(BrowserStory):
         faults = self.put("faults.tsv", "*\tsplit_k=1;tile_m=16;tile_n=16\tsegfault\tprepare\talways\n")
         self.put("dies.csv", "M,N,K,dtype\n9,32,64,fp32\n")
         self.attune("tune", "-i", "dies.csv", "-o", "dies_tuned.csv", "--search", "exhaustive", *FAKE, env={"ATTUNE_FAKE_FAULTS": str(faults)})
+        self.put("lines.txt", "MIOpenDriver conv -n 2 -c 8 -H 9 -W 8 -k 8 -y 3 -x 3 -p 1 -q 1 -F 1\n")
+        self.attune("configs", "import", "-t", "t", "-f", "lines.txt")
+        self.attune("solvers", "update", "--devices", "fake:0")
+        self.attune("session", "init", "-l", "<b>why</b> " + "x" * 200, "--devices", "fake:0")
+        self.attune("jobs", "load", "--session", "1", "-t", "t", "--steps", "find_compile,find_eval", "-l", "x")
         _, port = self.serve("-t", "t.csv")
         self.url = f"http://127.0.0.1:{port}"
 
@@ -62,7 +67,7 @@ class Dashboard(BrowserStory):
         page.wait_for_selector("tbody a")
         problem = page.locator("tbody a").first.get_attribute("href")
         return {"runs": "/", "run": "/pages/run?run=1", "results": "/pages/results", "problem": problem, "devices": "/pages/devices",
-                "tables": "/pages/tables", "quarantine": "/pages/quarantine"}
+                "tables": "/pages/tables", "quarantine": "/pages/quarantine", "fleet": "/pages/fleet"}
 
     def test_light_dark_and_phone(self):
         for name, path in self.paths().items():

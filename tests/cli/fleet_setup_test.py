@@ -101,6 +101,23 @@ class Sequence(FleetStory):
             if one in {each["id"] for each in session["solvers"]}:
                 self.assertIn(one, session["versions"])
 
+    def test_a_session_keeps_its_ticket_and_its_container_image(self):
+        self.put("lines.txt", LINES)
+        self.attune("configs", "import", "-t", "t", "-f", "lines.txt")
+        self.attune("solvers", "update", "--devices", "fake:0")
+        init, image = ("session", "init", "-l", "why", "--devices", "fake:0"), {"ATTUNE_IMAGE_DIGEST": "sha256:1f0c"}
+        session = self.attune(*init, "--ticket", "T-7", "--json", env=image).json
+        self.assertEqual((session["ticket"], session["image"]), ("T-7", "sha256:1f0c"))
+        self.assertRegex(session["versions"]["protocol"], r"^race/\d+ ")
+        self.assertIn("  ticket T-7\n  container image sha256:1f0c\n", self.attune("session", "show", "1").stdout)
+        self.refused(*init, "--ticket", "T-8", says="session 1 has this reason and the ticket 'T-7'")
+        self.refused(*init, env={"ATTUNE_IMAGE_DIGEST": "two words"}, says="ATTUNE_IMAGE_DIGEST expects a digest")
+        self.attune("jobs", "load", "--session", "1", "-t", "t", "--steps", "find_compile", "-l", "x")
+        run = ("fleet", "run", "--session", "1", "--devices", "fake:0", "--quiet-wait", "0")
+        other = self.attune(*run, env={"ATTUNE_IMAGE_DIGEST": "sha256:77"}).stderr
+        self.assertIn("note: session 1 was begun in the container image sha256:1f0c, and this is sha256:77\n", other)
+        self.assertNotIn("container image", self.attune(*run, env=image).stderr)
+
     def test_steps_are_words_of_a_list(self):
         self.set_up_session()
         load = ("jobs", "load", "--session", "1", "-t", "t", "-l", "x", "--steps")
@@ -140,6 +157,16 @@ class Configurations(FleetStory):
         self.refused("configs", "list", "-t", "u", says="attune configs import -t u -f FILE")
         self.refused("configs", "show", "zz", says="attune configs list")
 
+    def test_an_issue_is_read(self):
+        self.put("issue.md", f"Please tune these.\n```\n{LINES}```\n")
+        said = self.attune("configs", "import", "-t", "t", "--from-issue", "issue.md", "--source", "issue#7").stdout
+        self.assertIn("issue.md: 5 lines, 2 configurations, 2 new, 2 tagged t", said)
+        self.assertEqual({one["source"] for one in self.attune("configs", "list", "--json").json}, {"issue#7"})
+        self.put("issue.md", f"Please tune these.\n{LINES}")
+        self.refused("configs", "import", "-t", "u", "--from-issue", "issue.md",
+                     says="issue.md: no configuration stands in a fenced block, ask the issue's author")
+        self.refused("configs", "import", "-t", "u", "--from-issue", "none.md", says="none.md")
+
     def test_foreign_results_are_shown_and_used_for_nothing(self):
         self.put("a.fdb.txt", "8-9-8-3x3-8-9-8-2-1x1-1x1-1x1-0-NCHW-FP32-F=Slow:2.50,0,A;Fast:0.5000,72,A\n")
         self.put("a.db.txt", "2x8x9x8x1x3x3x1x8x2x1x1x0x1x1x0x1x1x0x0x1xNCHWxFP32xF=Fast:1,16\n")
@@ -154,6 +181,33 @@ class Configurations(FleetStory):
         self.assertEqual(self.query("SELECT count(*) FROM decision"), [(0,)])
         self.put("lines.txt", LINES)
         self.refused("configs", "import", "-t", "t", "-f", "lines.txt", "--results", says="--results")
+
+    def test_a_file_of_results_is_a_closed_session(self):
+        key = "8-9-8-3x3-8-9-8-2-1x1-1x1-1x1-0-NCHW-FP32-F"
+        self.put("gfx90878.HIP.fdb.txt", f"{key}=ConvA:0.5,0,miopenConvolutionFwdAlgoDirect\n")
+        importing = ("session", "import", "-l", "why", "-t", "t")
+        done = self.attune(*importing, "-f", "gfx90878.HIP.fdb.txt", "--ticket", "T-7")
+        self.assertEqual(done.stdout, "session 1 of gfx908/120: 1 configuration, 1 new, 1 result kept as foreign\n")
+        session = self.attune("session", "show", "1", "--json").json
+        self.assertEqual((session["state"], session["imported_from"], session["ticket"]), ("closed", "gfx90878.HIP.fdb.txt", "T-7"))
+        self.assertIn("imported from gfx90878.HIP.fdb.txt", self.attune("status", "--session", "1").stdout)
+        self.refused("jobs", "load", "--session", "1", "-t", "t", "--steps", "find_compile", "-l", "x", says="session 1 is closed")
+        self.put("mine.fdb.txt", self.read("gfx90878.HIP.fdb.txt"))
+        self.refused(*importing, "-f", "mine.fdb.txt", says="name it with --arch and --num_cu")
+        self.refused(*importing, "-f", "mine.fdb.txt", "-a", "gfx908", says="--arch and --num_cu name a device together")
+        self.put("lines.txt", LINES)
+        self.refused(*importing, "-f", "lines.txt", "-a", "gfx908", "-n", "120", says="--results keeps what a find-db")
+
+    def test_what_was_imported_for_a_device_is_stale_there(self):
+        self.put("lines.txt", LINES)
+        self.attune("configs", "import", "-t", "u", "-f", "lines.txt")
+        self.attune("solvers", "update", "--devices", "fake:0")
+        device = self.attune("session", "init", "-l", "first", "--devices", "fake:0", "--json").json["device"]
+        self.put("mine.fdb.txt", "8-9-8-3x3-8-9-8-2-1x1-1x1-1x1-0-NCHW-FP32-F=ConvA:0.5,0,miopenConvolutionFwdAlgoDirect\n")
+        self.attune("session", "import", "-l", "why", "-t", "t", "-f", "mine.fdb.txt", "-a", device["gfx"], "-n", str(device["cu_num"]))
+        said = self.attune("session", "init", "-l", "again", "--retune-stale", "--devices", "fake:0").stdout
+        self.assertIn("its results are imported from mine.fdb.txt\n", said)
+        self.assertIn("1 configuration tagged retune-3", said)
 
     def test_an_unknown_tag_is_not_taken_away(self):
         self.put("lines.txt", LINES)

@@ -54,6 +54,7 @@ COMMANDS = {
     "session": None, "session init": ["session", "init", "-l", "one", *HOST], "session list": ["session", "list"],
     "session show": ["session", "show", "1"], "session close": ["session", "close", "2"],
     "session abort": ["session", "abort", "2"],
+    "session import": ["session", "import", "-l", "old", "-t", "t", "-f", "a.fdb.txt", "-a", "gfx908", "-n", "120"],
     "applicability": None, "applicability update": ["applicability", "update", "--session", "1"],
     "jobs": None, "jobs load": ["jobs", "load", "--session", "1", "-t", "t", "--steps", "find_compile,find_eval", "-l", "x"],
     "jobs list": ["jobs", "list", "--session", "1"], "jobs reset": ["jobs", "reset", "--session", "1", "--class", "crashed"],
@@ -93,7 +94,12 @@ INSTEAD = {
     ("configs import", "-t"): ["configs", "import", "-f", "lines.txt"], ("configs import", "-f"): ["configs", "import", "-t", "t"],
     ("configs import", "-d"): ["configs", "import", "-t", "t"], ("configs export", "-t"): ["configs", "export"],
     ("configs tag", "-t"): ["configs", "tag", CONVOLUTION], ("configs untag", "-t"): ["configs", "untag"],
-    ("session init", "-l"): ["session", "init", *HOST],
+    ("session init", "-l"): ["session", "init", *HOST], ("configs import", "--from-issue"): ["configs", "import", "-t", "t"],
+    ("session import", "-l"): ["session", "import", "-t", "t", "-f", "a.fdb.txt", "-a", "gfx908", "-n", "120"],
+    ("session import", "-t"): ["session", "import", "-l", "old", "-f", "a.fdb.txt", "-a", "gfx908", "-n", "120"],
+    ("session import", "-f"): ["session", "import", "-l", "old", "-t", "t", "-a", "gfx908", "-n", "120"],
+    ("session import", "-a"): ["session", "import", "-l", "old", "-t", "t", "-f", "a.fdb.txt", "-n", "120"],
+    ("session import", "--from"): ["session", "import", "-l", "old"],
     ("jobs load", "-t"): ["jobs", "load", "--session", "1", "--steps", "find_compile", "-l", "x"],
     ("jobs load", "-l"): ["jobs", "load", "--session", "1", "-t", "t", "--steps", "find_compile"],
     ("jobs reset", "--class"): ["jobs", "reset", "--session", "1"],
@@ -113,7 +119,8 @@ FREE_TEXT = {("quarantine list", "--device"), ("quarantine list", "--candidate")
              ("journal show", "--device"), ("journal export", "--device"), ("journal follow", "--device"),
              ("journal show", "--prefix"), ("journal export", "--prefix"), ("journal follow", "--prefix"), ("quarantine", "--device"), ("quarantine", "--candidate"),
              ("configs import", "-t"), ("configs import", "--source"), ("configs tag", "-t"), ("configs untag", "-t"),
-             ("session init", "-l"), ("jobs load", "-l"),
+             ("session init", "-l"), ("session init", "--ticket"), ("jobs load", "-l"),
+             ("session import", "-l"), ("session import", "-t"), ("session import", "--ticket"), ("session import", "--source"),
              ("list", "problem"), ("list", "--devices")}
 
 

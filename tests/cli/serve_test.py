@@ -75,7 +75,7 @@ class Serve(story.Story):
     def test_a_server_writes_nothing(self):
         _, port = self.serve()
         before = {name: fact for name, fact in story.snapshot(self.folder).items() if not name.endswith("served")}
-        for path in ("/", "/api/v1/runs", "/api/v1/results", "/metrics", "/nothing"):
+        for path in ("/", "/api/v1/runs", "/api/v1/results", "/api/v1/fleet", "/metrics", "/nothing"):
             self.get(port, path)
         after = {name: fact for name, fact in story.snapshot(self.folder).items() if not name.endswith("served")}
         self.assertEqual({name for name in after if not name.endswith(("-wal", "-shm"))},
@@ -136,6 +136,35 @@ class Serve(story.Story):
                 facts = dict(line.split(":", 1) for line in file)
             self.assertLess(int(facts["VmRSS"].split()[0]), 200_000, "KiB")
             self.assertLess(int(facts["Threads"]), 80)
+
+    def test_sessions_and_the_jobs_of_agents_are_shown(self):
+        _, port = self.serve()
+        self.assertIn("attune configs import makes one", self.data(port, "fleet")["failure"])
+        self.assertFalse((self.home / "fleet.db").exists())
+        self.put("lines.txt", "MIOpenDriver conv -n 2 -c 8 -H 9 -W 8 -k 8 -y 3 -x 3 -p 1 -q 1 -F 1\n")
+        self.attune("configs", "import", "-t", "t", "-f", "lines.txt")
+        self.attune("solvers", "update", "--devices", "fake:0")
+        self.attune("session", "init", "-l", "<b>why</b>", "--ticket", "T-7", "--devices", "fake:0")
+        self.attune("jobs", "load", "--session", "1", "-t", "t", "--steps", "find_compile,find_eval", "-l", "x")
+        with contextlib.closing(sqlite3.connect(self.home / "fleet.db")) as store:
+            now = int(time.time() * 1000)
+            store.execute("UPDATE job SET state = 'leased', agent = 'n1/7', lease_token = 5, lease_until = ? WHERE step = 'find_compile'", (now + 60_000,))
+            store.execute("INSERT INTO attempt SELECT id, 5, 'n1/7', ?, 0, '', '' FROM job WHERE step = 'find_compile'", (now - 5_000,))
+            store.execute("INSERT INTO event (at, session, job, agent, kind, text) VALUES (?, 1, 1, 'n0/1', 'lease_expired', 'gone')", (now,))
+            store.commit()
+        end = time.monotonic() + 10
+        while (fleet := self.data(port, "fleet"))["failure"] and time.monotonic() < end:
+            time.sleep(0.1)
+        session = fleet["sessions"][0]
+        self.assertEqual((session["reason"], session["ticket"], session["jobs"], session["left"]), ("<b>why</b>", "T-7", 2, 2))
+        self.assertEqual([(one["step"], one["leased"], one["queued"]) for one in session["steps"]],
+                         [("find_compile", 1, 0), ("find_eval", 0, 1)])
+        held = fleet["held"][0]
+        self.assertEqual((held["agent"], held["step"], held["since_ms"]), ("n1/7", "find_compile", now - 5_000))
+        self.assertTrue(40 < held["lease_left_s"] <= 60, held)
+        self.assertEqual([(one["kind"], one["agent"]) for one in fleet["events"]], [("lease_expired", "n0/1")])
+        self.assertEqual(self.get(port, "/pages/fleet")[0], 200)
+        self.assertEqual(self.get(port, "/api/v1/fleet?x=1")[0], 400)
 
     def test_tables_are_shown_beside_the_journal(self):
         rows = self.read("t.csv").splitlines()

@@ -6,6 +6,7 @@ ATTUNE_LAB_LONG=1: nodes are killed with their agents, one is drained and the co
 import contextlib
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -127,6 +128,16 @@ class Agents(SlurmStory):
         self.assertEqual(self.count("state NOT IN ('done', 'queued')"), 0)
         self.assertIn("0 agents told to end", self.attune("fleet", "drain", "--session", "1").stdout)
 
+    def test_an_array_that_slurm_refuses_leaves_none_behind(self):
+        self.begin(1)
+        real = shutil.which("sbatch")
+        self.put("bin/sbatch", f'#!/bin/sh\n[ -e {self.work}/once ] && {{ echo "quota" >&2; exit 1; }}\n'
+                               f'touch {self.work}/once\nexec {real} "$@"\n').chmod(0o755)
+        path = {"PATH": f"{self.work / 'bin'}:{os.environ['PATH']}"}
+        said = self.submit("--json", env=path, status=3).json["error"]["message"]
+        self.assertRegex(said, r"^Slurm's sbatch failed, try it by hand: quota; cancelled what was submitted before: job \d+$")
+        self.wait_for(lambda: not self.slurm("squeue", "-h"), 10, "the first array is left")
+
     def test_what_cannot_be_submitted_is_one_sentence(self):
         self.begin(1)
         submit = ("fleet", "submit", "--session", "1", "--time")
@@ -136,9 +147,10 @@ class Agents(SlurmStory):
                                 (("fleet", "submit", "--session", "9", "--time", "4h"), "9")):
             self.refused(*arguments, says=says)
         self.refused(*submit, "4h", "--partition", "none", status=3, says="sbatch failed, try it by hand: ")
+        self.refused(*submit, "99999999999999999h", says="--time must be between 5 minutes and a year, got 1e+17h")
         path = {"PATH": str(self.work)}
-        self.refused(*submit, "4h", env=path, says="install Debian's package slurm")
-        self.refused("fleet", "drain", "--session", "1", env=path, says="install Debian's package slurm")
+        self.refused(*submit, "4h", env=path, status=3, says="install Debian's package slurm")
+        self.refused("fleet", "drain", "--session", "1", env=path, status=3, says="install Debian's package slurm")
         self.assertIn("not installed", self.attune("fleet", "status", "--session", "1", env=path).stderr)
         self.refused(*submit, "4h", env={"ATTUNE_STORE": f"sqlite:{self.folder / 'x.db'}"}, says="SQLite serves one machine")
 

@@ -261,6 +261,9 @@ void add_import_command(CLI::App& configs, Action& chosen) {
   command->add_option("-t,--tag", import.tag, "Name of the set")->required()->check(label_error);
   command->add_option("-f,--file", import.file, "The file");
   command->add_option("-d,--driver", import.line, "Instead of a file: one command line of MIOpenDriver");
+  command->add_option(
+      "--from-issue", import.issue,
+      "Instead of a file: the text of a GitHub issue, whose fenced blocks hold such command lines or CSV");
   command->add_option("-b,--batches", options->batches, "Each line once for each batch size, such as 1,2,4");
   command->add_option("-c,--command", options->command,
                       "Operator of all convolutions, and so their type, such as convfp16");

@@ -9,19 +9,29 @@
 #include "base/line_output.h"
 #include "base/text.h"
 #include "cli/fleet/change_lines.h"
+#include "fleet/setup/measuring_protocol.h"
 #include "report/json_output.h"
 
 namespace attune {
 namespace {
 
 void print_export_json(const SessionExport& made) {
-  nlohmann::ordered_json files = nlohmann::ordered_json::array(), lacking = nlohmann::ordered_json::array();
+  nlohmann::ordered_json files = nlohmann::ordered_json::array(), lacking = files, sessions = files;
   for (const ExportedFile& file : made.files) {
     files.push_back({{"file", file.path.string()}, {"content", file.content}});
     if (file.changes) files.back()["against_previous"] = changes_as_json(*file.changes);
   }
   for (const auto& [line, reason] : made.lacking) lacking.push_back({{"configuration", line}, {"reason", reason}});
-  print_json({{"files", files}, {"lacking", lacking}, {"notices", made.notices}});
+  for (const FleetSession& one : made.sessions) {
+    const auto protocol = one.environment.versions.find(kProtocolComponent);
+    sessions.push_back({{"id", one.id},
+                        {"reason", one.reason},
+                        {"ticket", one.custody.ticket},
+                        {"image", one.custody.image},
+                        {"fingerprint", one.environment.fingerprint},
+                        {"protocol", protocol == one.environment.versions.end() ? "" : protocol->second}});
+  }
+  print_json({{"files", files}, {"sessions", sessions}, {"lacking", lacking}, {"notices", made.notices}});
 }
 
 }  // namespace
@@ -48,6 +58,12 @@ int run_export(const ExportFlags& flags) {
     if (!file.changes) continue;
     print_changes(*file.changes);
     print_line(stdout, "against the file before: " + file.changes->summary());
+  }
+  for (const FleetSession& one : made.sessions) {
+    std::string line = fmt::format("results of session {}: {}", one.id, one.reason);
+    if (!one.custody.ticket.empty()) line += ", ticket " + one.custody.ticket;
+    if (!one.custody.image.empty()) line += ", container image " + one.custody.image;
+    if (!made.files.empty()) print_line(stdout, line);
   }
   print_notes(made.notices);
   for (const auto& [line, reason] : made.lacking) print_line(stderr, fmt::format("lacks {}: {}", line, reason));

@@ -18,9 +18,12 @@
 #include "cli/fleet/store_commands.h"
 #include "fleet/agent/fleet_environment.h"
 #include "fleet/agent/session_match.h"
+#include "fleet/setup/container_image.h"
 #include "fleet/setup/list_solvers.h"
+#include "fleet/setup/mituna_database.h"
 #include "fleet/setup/retune.h"
 #include "fleet/setup/session_device.h"
+#include "fleet/setup/session_import.h"
 #include "report/json_output.h"
 
 namespace attune {
@@ -32,8 +35,12 @@ struct SessionOptions {
   /// Read before the registry, which sets some.
   std::vector<std::string> variables = library_variables();
   std::string reason;
+  SessionCustody custody;
   DeviceChoice devices;
   RetuneOptions retune;
+  std::string file, from, tag, source;
+  MiopenDevice device;
+  int64_t older_session = 0;
   int64_t id = 0;
   bool json = false;
 };
@@ -47,6 +54,9 @@ ordered_json json_of_session(const FleetSession& one) {
           {"reason", one.reason},
           {"created_by", one.created_by},
           {"created_at", one.created_at},
+          {"ticket", one.custody.ticket},
+          {"image", one.custody.image},
+          {"imported_from", one.custody.source},
           {"fingerprint", one.environment.fingerprint},
           {"device", ordered_json::parse(one.environment.device_json)},
           {"versions", one.environment.versions},
@@ -92,10 +102,15 @@ int begin_session(const SessionOptions& options) {
          "solvers update --devices {0}",
          environment.device().id, join(differing, "; "));
   const auto versions = versions_of(here, solvers);
-  const int64_t id =
-      store->begin_session(fleet_environment(environment.device(), options.variables, versions), options.reason);
+  SessionCustody custody = options.custody;
+  custody.image = container_image();
+  const int64_t id = store->begin_session(fleet_environment(environment.device(), options.variables, versions),
+                                          options.reason, custody);
   std::optional<Retune> retune;
-  if (options.retune.only_stale || options.retune.only_recurrent) retune = load_retune_jobs(*store, id, options.retune);
+  if (options.retune.only_stale || options.retune.only_recurrent)
+    retune = load_retune_jobs(*store, id, options.retune, open_foreign_results("").get());
+  if (const std::string note = image_difference(store->session(id), custody.image); !note.empty())
+    print_line(stderr, "note: " + note);
   if (options.json) {
     ordered_json session = json_of_session(store->session(id));
     if (retune) session["retune"] = json_of_retune(*retune);
@@ -104,6 +119,42 @@ int begin_session(const SessionOptions& options) {
   }
   print_line(stdout, fmt::format("session {}", id));
   if (retune) print_retune(*retune, options.retune);
+  return 0;
+}
+
+int import_session(const SessionOptions& options) {
+  if (options.file.empty() == options.from.empty())
+    fail(ErrorCode::invalid_input, "name one source: a file with -f, or a database of MITuna with --from");
+  if (options.device.arch.empty() != (options.device.num_units == 0))
+    fail(ErrorCode::invalid_input, "--arch and --num_cu name a device together");
+  ForeignSession found;
+  if (options.from.empty()) {
+    if (options.tag.empty()) fail(ErrorCode::invalid_input, "name the set of the file's configurations with -t");
+    if (options.older_session != 0)
+      fail(ErrorCode::invalid_input, "--session_id is a session of a database of MITuna, and this is a file");
+    found = read_foreign_file(options.file, options.tag, options.source, options.device);
+  } else {
+    if (!options.device.arch.empty() || !options.source.empty())
+      fail(ErrorCode::invalid_input,
+           "--arch, --num_cu and --source describe a file, and MITuna's database states them");
+    found = read_mituna_session(options.from, options.older_session, options.tag);
+  }
+  if (!options.custody.ticket.empty()) found.ticket = options.custody.ticket;
+  const auto store = open_fleet_store("");
+  const auto results = open_foreign_results("");
+  const SessionImport made = store_foreign_session(*store, *results, found, options.reason);
+  if (options.json) {
+    print_json({{"session", json_of_session(store->session(made.session))},
+                {"configurations", made.num_configurations},
+                {"new", made.num_new},
+                {"results", found.results.size()},
+                {"notices", found.notices}});
+    return 0;
+  }
+  print_notes(found.notices);
+  print_line(stdout, fmt::format("session {} of {}/{}: {}, {} new, {} kept as foreign", made.session, found.device.arch,
+                                 found.device.num_units, counted(made.num_configurations, "configuration"),
+                                 made.num_new, counted(found.results.size(), "result")));
   return 0;
 }
 
@@ -133,6 +184,11 @@ int show_session(const SessionOptions& options) {
   }
   print_line(stdout, fmt::format("session {} ({}): {}", one.id, one.state, one.reason));
   print_line(stdout, fmt::format("  begun {} by {}", one.created_at, one.created_by));
+  for (const auto& [what, text] :
+       {std::pair("ticket", &one.custody.ticket), std::pair("container image", &one.custody.image),
+        std::pair("imported from", &one.custody.source)}) {
+    if (!text->empty()) print_line(stdout, fmt::format("  {} {}", what, *text));
+  }
   print_line(stdout, fmt::format("  device {}", device_line(one)));
   for (const auto& [component, version] : one.environment.versions)
     print_line(stdout, fmt::format("  {} {}", component, version));
@@ -149,21 +205,51 @@ int end_session(const SessionOptions& options, SessionState state) {
   return 0;
 }
 
+void add_import_flags(CLI::App& command, const std::shared_ptr<SessionOptions>& options, Action& chosen) {
+  auto* import = command.add_subcommand(
+      "import",
+      "Keep what another program tuned as a closed session: configurations, and its times as foreign results");
+  import->add_option("-l,--label", options->reason, "Why, in one line")->required()->check(label_error);
+  import->add_option("-f,--file", options->file, "A find-db, a perf-db or results of fin");
+  import->add_option("--from", options->from,
+                     "Instead of a file: a database of MITuna, mariadb://USER@HOST[:PORT]/DATABASE, also mysql://; its "
+                     "password from ?password_file=FILE, or TUNA_DB_USER_PASSWORD");
+  import->add_option("--session_id", options->older_session, "The session there; default: its only one")
+      ->check(positive_number_error);
+  import->add_option("-t,--tag", options->tag, "Name of the set; of a database a further one")->check(label_error);
+  import->add_option("-a,--arch", options->device.arch, "Device of a file whose name states none, such as gfx90a");
+  import->add_option("-n,--num_cu", options->device.num_units, "Its number of compute units")
+      ->check(positive_number_error);
+  import->add_option("--source", options->source, "Name of the results; default: the file's name")->check(label_error);
+  import->add_option("--ticket", options->custody.ticket, "The order that it served")->check(label_error);
+  add_json_flag(*import, options->json);
+  import->footer(
+      "A dump of a database: load it into an empty one, mariadb DATABASE < dump.sql, and name that with --from.\n"
+      "attune session init --retune-stale tunes what was imported for its device.");
+  import->callback([options, &chosen] { chosen = [options] { return import_session(*options);
+};
+}  // namespace
+);
+}  // namespace attune
+
 void add_session_flags(CLI::App& command, Action& chosen) {
   command.require_subcommand(1);
   auto options = std::make_shared<SessionOptions>();
   auto* init = command.add_subcommand("init", "Begin a session: pin device, libraries, solvers and variables of now");
   init->add_option("-l,--label", options->reason, "Why, in one line")->required()->check(label_error);
+  init->add_option("--ticket", options->custody.ticket, "The order that it serves, such as a ticket's number")
+      ->check(label_error);
   add_device_flags(*init, options->devices);
   init->add_flag("--retune-stale", options->retune.only_stale,
-                 "Load perf jobs for configurations whose last decision on this device is void: another driver, or "
-                 "another version of a solver or library");
+                 "Load perf jobs for configurations whose last decision on this device is void: another driver, "
+                 "measuring protocol, or version of a solver or library");
   init->add_flag(
       "--recurrent", options->retune.only_recurrent,
       "Load perf jobs for the configurations that are marked as recurrent; with --retune-stale for the stale "
       "ones of them");
   add_json_flag(*init, options->json);
   init->callback([options, &chosen] { chosen = [options] { return begin_session(*options); }; });
+  add_import_flags(command, options, chosen);
   auto* list = command.add_subcommand("list", "List the sessions");
   add_json_flag(*list, options->json);
   list->callback([options, &chosen] { chosen = [options] { return list_sessions(*options); }; });
@@ -181,7 +267,7 @@ void add_session_flags(CLI::App& command, Action& chosen) {
 }  // namespace
 
 Command session_command() {
-  return {CommandGroup::tune, "session", "Begin, list and end tuning sessions", add_session_flags};
+  return {CommandGroup::tune, "session", "Begin, import, list and end tuning sessions", add_session_flags};
 }
 
 }  // namespace attune

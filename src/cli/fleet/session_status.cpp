@@ -104,6 +104,7 @@ ordered_json json_of_progress(const SessionProgress& progress) {
   return {{"session", progress.session.id},
           {"state", progress.session.state},
           {"reason", progress.session.reason},
+          {"imported_from", progress.session.custody.source},
           {"steps", steps},
           {"left", progress.num_left},
           {"jobs_per_minute",
@@ -118,6 +119,12 @@ ordered_json json_of_progress(const SessionProgress& progress) {
 void print_progress(const SessionProgress& progress) {
   print_line(stdout,
              fmt::format("session {} ({}): {}", progress.session.id, progress.session.state, progress.session.reason));
+  if (const std::string& source = progress.session.custody.source; !source.empty()) {
+    print_line(stdout, fmt::format("its results are imported from {}, `attune configs show` lists them; tune its "
+                                   "configurations with: attune session init --retune-stale -l REASON",
+                                   source));
+    return;
+  }
   if (progress.steps.empty())
     print_line(stdout, fmt::format("it has no jobs, load some with: attune jobs load --session {} -t TAG --steps "
                                    "perf_compile,perf_eval -l REASON",

@@ -123,6 +123,29 @@ std::filesystem::path own_program() {
   return file;
 }
 
+/// Submits a script. If Slurm refuses it, the arrays of this submission that came before are cancelled: a repeated
+/// command would submit them twice.
+int64_t submit_or_cancel(const std::string& script, const std::vector<int64_t>& before) {
+  try {
+    return submit_batch(script);
+  } catch (const Error& error) {
+    if (before.empty()) throw;
+    std::vector<std::string> cancelled, left;
+    for (const int64_t id : before) {
+      try {
+        cancel_job(id);
+        cancelled.push_back(std::to_string(id));
+      } catch (const Error&) {
+        left.push_back(std::to_string(id));
+      }
+    }
+    std::string sentence = error.what();
+    if (!cancelled.empty()) sentence += "; cancelled what was submitted before: job " + join(cancelled, ", ");
+    if (!left.empty()) sentence += "; submitted before, cancel with scancel: job " + join(left, ", ");
+    fail(error.code(), "{}", sentence);
+  }
+}
+
 int submit_agents(const SubmitOptions& options) {
   SlurmSubmission submission = options.submission;
   submission.time_s = duration_option(options.time, "--time");
@@ -144,6 +167,7 @@ int submit_agents(const SubmitOptions& options) {
     scripts.push_back(batch_script(submission, array));
   }
   ordered_json submitted = ordered_json::array();
+  std::vector<int64_t> ids;
   for (size_t i = 0; i < scripts.size(); ++i) {
     const AgentArray& array = arrays[i];
     ordered_json one = {{"kind", array.kind}, {"agents", array.num_agents}};
@@ -151,7 +175,8 @@ int submit_agents(const SubmitOptions& options) {
       one["script"] = scripts[i];
       if (!options.json) std::fputs(scripts[i].c_str(), stdout);  // As sbatch gets it.
     } else {
-      const int64_t id = submit_batch(scripts[i]);
+      const int64_t id = submit_or_cancel(scripts[i], ids);
+      ids.push_back(id);
       one["job"] = id;
       if (!options.json)
         print_line(stdout, fmt::format("job {}: {} for {}", id, counted(static_cast<size_t>(array.num_agents), "agent"),
@@ -211,9 +236,7 @@ struct SlurmOptions {
   bool json = false;
 };
 
-std::vector<SlurmJob> jobs_of_session(int64_t session) {
-  return slurm_jobs(slurm_mark(store_address("").shown(), session));
-}
+std::string mark_of_session(int64_t session) { return slurm_mark(store_address("").shown(), session); }
 
 ordered_json json_of_jobs(const std::vector<SlurmJob>& jobs) {
   ordered_json all = ordered_json::array();
@@ -249,7 +272,7 @@ int show_fleet(const SlurmOptions& options) {
   std::vector<SlurmJob> jobs;
   std::string why_unknown;  // Slurm's jobs.
   try {
-    jobs = jobs_of_session(options.session);
+    jobs = slurm_jobs(mark_of_session(options.session));
     std::erase_if(jobs, [](const SlurmJob& job) { return job.has_ended_well(); });
   } catch (const Error& error) {
     why_unknown = error.what();
@@ -260,6 +283,7 @@ int show_fleet(const SlurmOptions& options) {
     print_json({{"session", progress},
                 {"holding", agents},
                 {"lost_devices", json_of_events(lost)},
+                {"slurm_comment", mark_of_session(options.session)},
                 {"slurm", why_unknown.empty() ? json_of_jobs(jobs) : ordered_json()}});
     return 0;
   }
@@ -268,7 +292,8 @@ int show_fleet(const SlurmOptions& options) {
     print_line(stdout, fmt::format("agent {} holds {}", shown(agent), counted(count, "job")));
   for (const FleetEvent& one : lost)
     print_line(stdout, fmt::format("{} agent {} lost its device: {}", one.at, shown(one.agent), shown(one.text, 400)));
-  if (!why_unknown.empty()) print_line(stderr, fmt::format("note: Slurm's jobs are not shown: {}", why_unknown));
+  if (!why_unknown.empty())
+    print_line(stderr, fmt::format("note: the agents under Slurm are not shown: {}", why_unknown));
   for (const SlurmJob& job : jobs) {
     std::string line = fmt::format("Slurm {} {} {}", job.shown_id(), shown(job.name), shown(job.state));
     if (!job.node.empty()) line += " on " + shown(job.node);
@@ -282,18 +307,13 @@ int show_fleet(const SlurmOptions& options) {
 
 int drain_fleet(const SlurmOptions& options) {
   existing_fleet_store()->session(options.session);  // Refuses one that is not there.
-  const auto jobs = jobs_of_session(options.session);
-  drain_jobs(jobs);
-  size_t num_running = 0, num_waiting = 0;
-  for (const SlurmJob& job : jobs) {
-    num_running += job.is_running() ? 1 : 0;
-    num_waiting += job.is_waiting() ? 1 : 0;
-  }
+  const DrainedJobs drained = drain_jobs(mark_of_session(options.session));
   if (options.json)
-    print_json({{"ending", num_running}, {"cancelled", num_waiting}, {"jobs", json_of_jobs(jobs)}});
+    print_json(
+        {{"ending", drained.num_told}, {"cancelled", drained.num_cancelled}, {"jobs", json_of_jobs(drained.jobs)}});
   else
-    print_line(stdout, fmt::format("{} told to end, {} cancelled that had not started", counted(num_running, "agent"),
-                                   counted(num_waiting, "job")));
+    print_line(stdout, fmt::format("{} told to end, {} cancelled that did not run", counted(drained.num_told, "agent"),
+                                   counted(drained.num_cancelled, "job")));
   return 0;
 }
 

@@ -18,7 +18,7 @@ void add_tuna_flags(CLI::App& command, Action& chosen) {
       "  load_job --session_id N -t TAG|--all_configs --fin_steps STEPS [-o] -l REASON [-s SOLVERS]\n"
       "  export_db --session_id N|--golden_v N -p|-f|-k [-o FOLDER]\n"
       "  update_golden --golden_v N --session_id N [--base_golden_v N] [--overwrite]\n"
-      "The later `go_fish miopen import_configs …` is read, too. docs/fleet.md shows the same in this program's "
+      "The later `go_fish miopen import_configs …` is read, too. docs/mituna.md shows the same in this program's "
       "words.");
   command.callback([&command, &chosen] {
     chosen = [arguments = command.remaining()] { return run_command(arguments_of_tuna(arguments)); };

@@ -116,7 +116,7 @@ constexpr std::array kFishFlags = {
     TunaFlag{"--enqueue_only", false, {}, false, kNoQueue},
     TunaFlag{"--shutdown_workers", false, {}, false, kNoQueue},
     TunaFlag{"--add_tables", false, {}, false, "the store makes its tables itself"},
-    TunaFlag{"--ticket", true, {}, false, "a session has one reason: put the ticket into -l"},
+    TunaFlag{"--ticket", true, "--ticket"},
     TunaFlag{"--find_mode", true, {}, false, "a find step times the default config of every solver"},
     TunaFlag{"--solver_id", true, {}, false, kChooseSolvers},
     TunaFlag{"--dynamic_solvers_only", false, {}, false, kChooseSolvers},

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "fleet/setup/measuring_protocol.h"
 #include "formats/device_info/device_info.h"
 
 namespace attune {
@@ -13,6 +14,7 @@ FleetEnvironment fleet_environment(const DeviceInfo& device, const std::vector<s
   nlohmann::ordered_json facts = device_json(device);
   facts.erase("bandwidth_gbs");
   facts.erase("peak_gflops");
+  versions.emplace(kProtocolComponent, measuring_protocol(device));
   return {.fingerprint = device.fingerprint(),
           .device_json = facts.dump(),
           .versions = std::move(versions),

@@ -10,7 +10,8 @@
 namespace attune {
 
 /// What a session that is begun in this environment pins, and an agent compares. `variables`: library_variables(), read
-/// before the registry. `versions`: of the session's solvers and all that they use, see versions_of().
+/// before the registry. `versions`: of the session's solvers and all that they use, see versions_of(); the measuring
+/// protocol is added to them.
 FleetEnvironment fleet_environment(const DeviceInfo& device, const std::vector<std::string>& variables,
                                    Versions versions);
 

@@ -33,6 +33,7 @@
 #include "fleet/agent/fleet_kernels.h"
 #include "fleet/agent/fleet_work.h"
 #include "fleet/agent/patient_queue.h"
+#include "fleet/setup/container_image.h"
 #include "report/json_output.h"
 #include "report/time_report.h"
 #include "solver/registry.h"
@@ -457,6 +458,8 @@ int run_fleet(const FleetRunOptions& asked) {
   if (!store) return is_drain() ? 0 : interrupt_status();
   const FleetSession session = store->session(asked.session);
   check_session(session);
+  if (const std::string note = image_difference(session, container_image()); !note.empty())
+    print_line(stderr, "note: " + note);
   FleetRunOptions options = asked;
   if (options.steps.empty()) options.steps = steps_of(*store, options.session);
   // Workers run candidates, which need not know it.

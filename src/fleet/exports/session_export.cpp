@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/error.h"
@@ -34,7 +35,6 @@ class Export {
     if (options.perf_db) perf_db_ = output(stem + ".db");
     if (options.perf_db) perf_db_text_ = output(stem + ".db.txt");
     if (options.kernel_db) kernel_db_ = output(stem + ".kdb");
-    if (options.table) table_ = output(std::string(find_family("conv")->default_file));
     check_output_folder(options.folder);
     refuse_other_files();
   }
@@ -44,10 +44,14 @@ class Export {
     if (!answer.decision) return lack(key, answer.missing.empty() ? "it is not decided" : answer.missing);
     const Decision& decision = *answer.decision;
     if (is_unfinished_tie(decision)) return lack(key, "its contest was not completed");
-    if (decision.problem.op() != "conv") return lack(key, "it is no convolution");
+    const FamilySpec& family = *find_family(decision.problem.op());
+    if (family.op != "conv" && !options_.table)
+      return lack(key, "it is no convolution, for which alone MIOpen's files have keys: -c writes its table");
     ++num_answers_;
-    if (options_.table) rows_.push_back(published_row(decision, device_));
+    if (options_.table) rows_[&family].push_back(published_row(decision, device_));
     if (!find_db_ && !perf_db_ && !kernel_db_) return;
+    if (family.op != "conv") return void(++num_in_tables_alone_);
+    ++num_convolutions_;
     // All solvers are Attune's own.
     const bool keeps = options_.foreign_solvers || device_.kind != "hip";
     if (!keeps) num_left_out_ += answer.finalists.size();
@@ -68,12 +72,13 @@ class Export {
       result_.notices.emplace_back("no configuration is decided, so no file is written; those that are there stay");
       return std::move(result_);
     }
+    for (const auto& [family, rows] : rows_) refuse_other_table(*family);
     std::filesystem::create_directories(options_.folder);
-    if (perf_db_) write_perf_db();
-    if (kernel_db_) write_kernel_db();
+    if (perf_db_ && num_convolutions_ > 0) write_perf_db();
+    if (kernel_db_ && num_convolutions_ > 0) write_kernel_db();
     // After the parameters and kernels of the solvers that it names: a reader must not find them missing.
-    if (find_db_) write_find_db();
-    if (table_) publish_table();
+    if (find_db_ && num_convolutions_ > 0) write_find_db();
+    for (const auto& [family, rows] : rows_) publish_table(*family, rows);
     note_what_is_left_out();
     return std::move(result_);
   }
@@ -98,16 +103,17 @@ class Export {
     check(perf_db_, MiopenFile::perf_db);
     check(perf_db_text_, MiopenFile::perf_db_text);
     check(kernel_db_, MiopenFile::kernel_db);
-    if (table_) refuse_other_table();
   }
 
+  std::filesystem::path table_of(const FamilySpec& family) const { return output(std::string(family.default_file)); }
+
   /// publish() would refuse the table after the other files were written.
-  void refuse_other_table() const {
+  void refuse_other_table(const FamilySpec& family) const {
+    const auto table = table_of(family);
     std::error_code error;
-    if (!std::filesystem::exists(*table_, error)) return;
-    check_output(*table_);
-    if (std::filesystem::file_size(*table_, error) > 0)
-      check_publishable(CsvDocument::read(*table_), *find_family("conv"));
+    if (!std::filesystem::exists(table, error)) return;
+    check_output(table);
+    if (std::filesystem::file_size(table, error) > 0) check_publishable(CsvDocument::read(table), family);
   }
 
   void lack(const std::string& problem, const std::string& reason) {
@@ -183,20 +189,25 @@ class Export {
                [&](const auto& before) { return compare(read_perf_db_text(before)); });
   }
 
-  void publish_table() {
-    if (rows_.empty()) return;
+  void publish_table(const FamilySpec& family, const std::vector<PublishedRow>& rows) {
+    const auto table = table_of(family);
     std::error_code error;
     std::optional<CsvDocument> before;
-    if (std::filesystem::exists(*table_, error) && std::filesystem::file_size(*table_, error) > 0)
-      before = CsvDocument::read(*table_);
-    const PublishReport report = publish(*table_, *find_family("conv"), rows_);
+    if (std::filesystem::exists(table, error) && std::filesystem::file_size(table, error) > 0)
+      before = CsvDocument::read(table);
+    const PublishReport report = publish(table, family, rows);
     result_.notices.insert(result_.notices.end(), report.notices.begin(), report.notices.end());
-    ExportedFile written{.path = *table_, .content = counted(rows_.size(), "row")};
-    if (before) written.changes = changes_of(*before, CsvDocument::read(*table_));
+    ExportedFile written{.path = table, .content = counted(rows.size(), "row")};
+    if (before) written.changes = changes_of(*before, CsvDocument::read(table));
     result_.files.push_back(std::move(written));
   }
 
   void note_what_is_left_out() {
+    if (num_in_tables_alone_ > 0)
+      result_.notices.push_back(fmt::format("{} in tables alone: MIOpen's files have keys for convolutions",
+                                            num_in_tables_alone_ == 1
+                                                ? "1 configuration is"
+                                                : fmt::format("{} configurations are", num_in_tables_alone_)));
     if (num_left_out_ > 0)
       result_.notices.push_back(
           fmt::format("{} of Attune's own solvers left out: MIOpen drops keys whose solver it does not know; "
@@ -211,20 +222,24 @@ class Export {
 
   const SessionExportOptions& options_;
   const DeviceInfo device_;
-  std::optional<std::filesystem::path> find_db_, perf_db_, perf_db_text_, kernel_db_, table_;
+  std::optional<std::filesystem::path> find_db_, perf_db_, perf_db_text_, kernel_db_;
   MiopenExport miopen_;
-  std::vector<PublishedRow> rows_;
+  /// In the order of families().
+  std::map<const FamilySpec*, std::vector<PublishedRow>> rows_;
   std::map<std::string, std::string> reasons_;  // Why a key is not in the files.
-  size_t num_answers_ = 0, num_left_out_ = 0;
+  size_t num_answers_ = 0, num_convolutions_ = 0, num_in_tables_alone_ = 0, num_left_out_ = 0;
   SessionExport result_;
 };
 
 }  // namespace
 
 SessionExport export_session(FleetStore& store, const SessionExportOptions& options) {
-  Export made(device_of_session(store.session(options.session)), options);
+  FleetSession session = store.session(options.session);
+  Export made(device_of_session(session), options);
   store.visit_answers(options.session, options.tag, [&](const FleetAnswer& answer) { made.add(answer); });
-  return made.write();
+  SessionExport result = made.write();
+  result.sessions.push_back(std::move(session));
+  return result;
 }
 
 SessionExport export_golden(FleetStore& store, GoldenSets& golden, const SessionExportOptions& options) {
@@ -234,6 +249,7 @@ SessionExport export_golden(FleetStore& store, GoldenSets& golden, const Session
   golden.visit(version, device, [&](const GoldenEntry& one) { entries.emplace(one.configuration, one); });
   Export made(device_of_session(store.session(entries.begin()->second.session)), options);
   bool has_any = false;
+  std::set<int64_t> sessions;
   store.visit_configurations(options.tag, [&](const FleetConfiguration& one) {
     has_any = true;
     const auto entry = entries.find(one.id);
@@ -243,6 +259,7 @@ SessionExport export_golden(FleetStore& store, GoldenSets& golden, const Session
       return;
     }
     const Decision& decision = entry->second.decision;
+    sessions.insert(entry->second.session);
     made.add({.configuration = one,
               .decision = decision,
               .finalists = finalists_of(decision),
@@ -251,7 +268,9 @@ SessionExport export_golden(FleetStore& store, GoldenSets& golden, const Session
   if (!has_any)
     fail(ErrorCode::invalid_input, "no configuration has the tag '{}', see the tags: attune configs list",
          shown(options.tag));
-  return made.write();
+  SessionExport result = made.write();
+  for (const int64_t session : sessions) result.sessions.push_back(store.session(session));
+  return result;
 }
 
 }  // namespace attune

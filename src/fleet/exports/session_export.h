@@ -38,13 +38,15 @@ struct SessionExport {
   /// Configurations that the files lack, as their canonical lines, each with the reason.
   std::vector<std::pair<std::string, std::string>> lacking;
   std::vector<std::string> notices;
+  std::vector<FleetSession> sessions;  ///< Where the results are from; of a golden set may be several.
 };
 
-/// Writes what a session has decided: find-db `gfx90878.HIP.fdb.txt` (v2; the best four of a key by time and name; keys
-/// in byte order), perf-db `gfx90878.db` and `gfx90878.db.txt`, kernel-db `gfx90878.kdb` of the finalists' kernels, and
-/// the rows of the winners in `conv_tuned.csv`. Each file is replaced under its lock and atomically, and compared with
-/// the one that was there; the table keeps other rows. Throws invalid_input when a file of another kind has one of the
-/// names, before anything is written; io and timeout.
+/// Writes what a session has decided. Of convolutions: find-db `gfx90878.HIP.fdb.txt` (v2; the best four of a key by
+/// time and name; keys in byte order), perf-db `gfx90878.db` and `gfx90878.db.txt`, kernel-db `gfx90878.kdb` of the
+/// finalists' kernels, and the rows of the winners in `conv_tuned.csv`. Of another op the rows alone, in its family's
+/// default table. Each file is replaced under its lock and atomically, and compared with the one that was there; the
+/// table keeps other rows. Throws invalid_input when a file of another kind has one of the names, before anything is
+/// written; io and timeout.
 SessionExport export_session(FleetStore& store, const SessionExportOptions& options);
 /// The same for a golden set. Also throws invalid_input for a version that is not there, and for several devices
 /// without SessionExportOptions::device.

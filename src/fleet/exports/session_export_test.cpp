@@ -33,10 +33,13 @@ class SessionExportTest : public ::testing::Test {
                                  .added_at = {},
                                  .tags = {"t"}}});
     store_->set_solvers({{"fake.conv", "1", "conv", true, "fake"}});
+    begin("why", "t");
+  }
+  void begin(const std::string& reason, const std::string& tag) {
     const DeviceInfo device{.id = "fake:0", .kind = "fake", .gfx = "fake", .num_units = 4, .model = "one"};
-    session_ = store_->begin_session(fleet_environment(device, {}, {{"fake.conv", "1"}}), "why");
+    session_ = store_->begin_session(fleet_environment(device, {}, {{"fake.conv", "1"}}), reason);
     store_->load_jobs({.session = session_,
-                       .tag = "t",
+                       .tag = tag,
                        .steps = {FleetStep::find_compile, FleetStep::find_eval},
                        .only_applicable = false,
                        .reason = "r",
@@ -111,6 +114,38 @@ TEST_F(SessionExportTest, AfterATieAllFilesNameTheWinner) {
   EXPECT_THAT(content(made, "conv_tuned.csv"), HasSubstr("fake.conv@1:x=0"));
   EXPECT_THAT(perf_db, AllOf(HasSubstr("fake.conv:x=0"), Not(HasSubstr("x=7"))));
   EXPECT_THAT(made.notices, IsEmpty());
+}
+
+TEST_F(SessionExportTest, OtherOpsGoIntoTheirOwnTables) {
+  const Problem gemm = Problem::parse("gemm_a16w16 m=1 n=64 k=32 dtype=bf16 outdtype=bf16");
+  store_->add_configurations({{.id = configuration_id(gemm),
+                               .op = "gemm_a16w16",
+                               .key = gemm.key(),
+                               .source = "test",
+                               .added_at = {},
+                               .tags = {"g"}}});
+  store_->set_solvers({{"fake.conv", "1", "conv", true, "fake"}, {"fake.gemm", "1", "gemm_a16w16", true, "fake"}});
+  begin("gemm", "g");
+  Decision decision;
+  decision.problem = gemm;
+  decision.winner = Candidate::parse("fake.gemm@1:x=7");
+  decision.baseline = Candidate::parse("fake.gemm@1:x=0");
+  decision.versions = {{"fake.gemm", "1"}};
+  decision.verdict = Verdict::faster;
+  decision.comparison = {.us = 10, .ratio = 2};
+  decision.baseline_us = 20;
+  decide(decision);
+  const SessionExport made = write();
+  ASSERT_THAT(made.files, SizeIs(1));
+  EXPECT_THAT(content(made, "bf16_tuned_gemm.csv"), HasSubstr("fake.gemm@1:x=7"));
+  EXPECT_THAT(made.notices, ElementsAre(HasSubstr("1 configuration is in tables alone")));
+  EXPECT_THAT(made.lacking, IsEmpty());
+  ASSERT_THAT(made.sessions, SizeIs(1));
+  EXPECT_EQ(made.sessions[0].reason, "gemm");
+  const SessionExport without =
+      export_session(*store_, {.session = session_, .tag = {}, .find_db = true, .folder = output_});
+  ASSERT_THAT(without.lacking, SizeIs(1));
+  EXPECT_THAT(without.lacking[0].second, HasSubstr("-c writes its table"));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "device/device_kind.h"
 #include "fleet/agent/fleet_environment.h"
 #include "fleet/setup/import_configurations.h"
 #include "fleet/setup/retune.h"
@@ -40,6 +41,7 @@ Decision decision_of(const Problem& problem, double us, const std::string& finge
                          .confirmed = true,
                          .metadata = {}}};
   decision.fingerprint = fingerprint;
+  decision.protocol.timing = device_kind("fake").timing;
   return decision;
 }
 
@@ -192,6 +194,19 @@ TEST_F(GoldenSetsTest, AVersionBeginsWithTheEntriesOfItsBase) {
   EXPECT_THROW(update(3, second, 7), Error);
   EXPECT_THROW(golden_device(*golden_, 1, "other/4"), Error);
   EXPECT_EQ(golden_device(*golden_, 1, ""), "fake/4");
+}
+
+TEST_F(GoldenSetsTest, ADecisionOfAnotherMeasuringProtocolIsVoid) {
+  const FleetEnvironment environment = store_->session(begin("first")).environment;
+  Decision decision = decision_of(kConvA, 5, environment.fingerprint);
+  decision.protocol.procedure = "race/6 local/12";
+  EXPECT_EQ(why_void(decision, environment), "");
+  Decision older = decision;
+  older.protocol.procedure = "race/5 auto/96";
+  EXPECT_THAT(why_void(older, environment), HasSubstr("the measuring protocol was 'race/5 "));
+  older = decision;
+  older.protocol.checks = 1;
+  EXPECT_THAT(why_void(older, environment), HasSubstr("the measuring protocol was 'race/6 "));
 }
 
 TEST_F(GoldenSetsTest, StaleConfigurationsAreTunedAgain) {

@@ -3,16 +3,22 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <filesystem>
+#include <iterator>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "fleet/setup/issue_text.h"
 #include "formats/csv/csv_document.h"
+#include "formats/csv/family_of_file.h"
 #include "formats/csv/shape_list.h"
 #include "formats/find_db/fin_results.h"
 #include "formats/find_db/find_db.h"
@@ -119,10 +125,10 @@ void add_driver_lines(Gathering& gathering, ImportedConfigurations& imported, Dr
   for (const DriverProblem& one : file.problems) gathering.add(one.problem, one.line);
 }
 
-void refuse_driver_options(const ImportOptions& options) {
+void refuse_driver_options(const ImportOptions& options, const std::string& name) {
   if (!options.driver.batches.empty() || !options.driver.command.empty())
     fail(ErrorCode::invalid_input, "-b and -c change command lines of MIOpenDriver, and this file has none: '{}'",
-         shown(options.file, 500));
+         shown(name, 500));
 }
 
 void refuse_op(const ImportOptions& options, const std::string& name) {
@@ -146,7 +152,7 @@ void add_file(Gathering& gathering, ImportedConfigurations& imported, const Impo
     refuse_op(options, imported.name);
     return add_driver_lines(gathering, imported, read_driver_lines(options.file, options.driver));
   }
-  refuse_driver_options(options);
+  refuse_driver_options(options, imported.name);
   if (const MiopenReader read = miopen_reader(options.file); read != nullptr) {
     refuse_op(options, imported.name);
     return gathering.add(read(options.file, options.with_results));
@@ -165,18 +171,84 @@ void add_file(Gathering& gathering, ImportedConfigurations& imported, const Impo
   for (const Shape& one : list.shapes) gathering.add(one.problem, one.line);
 }
 
+/// The driver lines of all blocks as one text in which each line has its number in the issue.
+std::string with_line_numbers(const std::vector<FencedBlock>& blocks) {
+  std::string text;
+  size_t line = 1;
+  for (const FencedBlock& block : blocks) {
+    text.append(block.first_line - line, '\n').append(block.text);
+    line = block.first_line + static_cast<size_t>(std::ranges::count(block.text, '\n'));
+  }
+  return text;
+}
+
+/// Null: a block that is no CSV list of shapes.
+std::optional<CsvDocument> shape_table(const FencedBlock& block, const std::string& name) {
+  const std::string_view header = split(trim(block.text), '\n').front();
+  if (header.find(',') == std::string_view::npos) return std::nullopt;
+  if (!is_shape_table(CsvDocument::parse(header, name, block.first_line))) return std::nullopt;
+  return CsvDocument::parse(block.text, name, block.first_line);
+}
+
+void add_issue(Gathering& gathering, ImportedConfigurations& imported, const ImportOptions& options) {
+  std::vector<FencedBlock> driver;
+  std::vector<ShapeList> lists;
+  std::vector<std::string> notices;
+  size_t num_lines = 0;
+  for (FencedBlock& block : fenced_blocks(read_file(options.issue, kMaxCsvFileBytes))) {
+    num_lines += static_cast<size_t>(std::ranges::count(block.text, '\n'));
+    if (block.text.find("MIOpenDriver") != std::string::npos) {
+      driver.push_back(std::move(block));
+    } else if (const auto table = shape_table(block, imported.name)) {
+      lists.push_back(read_shapes(*table, {.op = options.op, .settings = {}, .max_rows = {}}));
+    } else {
+      notices.push_back(
+          fmt::format("{}:{}: a fenced block skipped, it has neither command lines of MIOpenDriver nor a "
+                      "CSV list of shapes",
+                      imported.name, block.first_line));
+    }
+  }
+  if (driver.empty() && lists.empty())
+    fail(ErrorCode::invalid_input,
+         "{}: no configuration stands in a fenced block, ask the issue's author for command lines of MIOpenDriver "
+         "(MIOPEN_ENABLE_LOGGING_CMD=1 prints them) or a CSV list of shapes, between two lines of ```",
+         imported.name);
+  if (options.driver.strict && !notices.empty()) fail(ErrorCode::invalid_input, "{}", notices.front());
+  if (driver.empty()) {
+    refuse_driver_options(options, imported.name);
+  } else {
+    const std::string text = with_line_numbers(driver);
+    add_driver_lines(gathering, imported, parse_driver_lines(text, imported.name, options.driver));
+    const auto num_lines_of = [](const std::string& one) { return static_cast<size_t>(std::ranges::count(one, '\n')); };
+    size_t num_outside = num_lines_of(text);
+    for (const FencedBlock& block : driver) num_outside -= num_lines_of(block.text);
+    imported.num_blank -= num_outside;
+  }
+  if (lists.empty()) refuse_op(options, imported.name);
+  imported.num_lines = num_lines;
+  for (ShapeList& list : lists) {
+    for (const Shape& one : list.shapes) gathering.add(one.problem, one.line);
+    std::ranges::move(list.notices, std::back_inserter(imported.notices));
+  }
+  std::ranges::move(notices, std::back_inserter(imported.notices));
+}
+
 }  // namespace
 
 std::string configuration_id(const Problem& problem) { return hash128(problem.key()).hex(); }
 
 ImportedConfigurations read_configurations(const ImportOptions& options) {
-  if (options.file.empty() == options.line.empty())
-    fail(ErrorCode::invalid_input, "name one source: a file with -f, or one command line of MIOpenDriver with -d");
+  if (!options.file.empty() + !options.line.empty() + !options.issue.empty() != 1)
+    fail(ErrorCode::invalid_input,
+         "name one source: a file with -f, one command line of MIOpenDriver with -d, or an issue's text with "
+         "--from-issue");
   ImportedConfigurations imported;
-  imported.name = options.file.empty() ? "-d" : options.file;
+  imported.name = !options.file.empty() ? options.file : !options.issue.empty() ? options.issue : "-d";
   imported.source = options.source.empty() ? std::filesystem::path(imported.name).filename().string() : options.source;
   Gathering gathering(options, imported);
-  if (options.line.empty()) {
+  if (!options.issue.empty()) {
+    add_issue(gathering, imported, options);
+  } else if (options.line.empty()) {
     add_file(gathering, imported, options);
   } else {
     refuse_op(options, imported.name);

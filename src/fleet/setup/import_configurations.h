@@ -15,6 +15,8 @@ struct ImportOptions {
   /// Driver lines, a find-db, a perf-db, results of fin, YAML sizes, or a CSV list of shapes of any op.
   std::string file;
   std::string line;  ///< Instead of a file: one driver line.
+  /// Instead of a file: the text of a GitHub issue, whose fenced blocks have driver lines or CSV lists of shapes.
+  std::string issue;
   DriverOptions driver;
   std::string op;  ///< Family of a CSV list; empty: chosen by family_of_file().
   std::string tag;

@@ -62,6 +62,41 @@ TEST_F(ImportConfigurations, StrictStopsAtTheFirstLineThatIsLeftOut) {
   EXPECT_THAT(refusal(options), HasSubstr("groups.txt:1: "));
 }
 
+TEST_F(ImportConfigurations, AnIssueNamesConfigurationsInItsFencedBlocks) {
+  ImportOptions options =
+      of("issue.md",
+         "MIOpenDriver conv -n 9 -c 8 -H 9 -W 8 -k 8 -y 3 -x 3 -F 1 is prose\n"
+         "```\n"
+         "MIOpen(HIP): Command [LogCmdConvolution] ./bin/MIOpenDriver conv -n 2 -c 8 -H 9 -W 8 -k 8 -y 3 "
+         "-x 3 -p 1 -q 1 -F 1 -t 1\n"
+         "\n"
+         "MIOpenDriver bnorm -n 4\n"
+         "```\n"
+         "```python\nimport torch\n```\n"
+         "```csv\r\nM,N,K\r\n1,64,32\r\n```\r\n");
+  std::swap(options.issue, options.file);
+  const auto imported = read_configurations(options);
+  ASSERT_EQ(imported.configurations.size(), 2u);
+  EXPECT_THAT(imported.configurations[0].key, HasSubstr("n=2"));
+  EXPECT_EQ(imported.configurations[1].op, "gemm_a16w16");
+  EXPECT_EQ(imported.num_lines, 6u);
+  EXPECT_EQ(imported.num_blank, 1u);
+  EXPECT_EQ(imported.num_convolutions, 1u);
+  EXPECT_THAT(imported.notices, ElementsAre(HasSubstr("issue.md:5: 1 line of bnorm"), HasSubstr("bare M, N, K"),
+                                            HasSubstr("using bf16"), HasSubstr("issue.md:8: a fenced block skipped")));
+}
+
+TEST_F(ImportConfigurations, AnIssueWithoutConfigurationsIsAnsweredWithTheSentenceThatAsksForThem) {
+  for (const char* text : {"", "please tune MIOpenDriver conv -n 2\n", "```\nTraceback\n```\n"}) {
+    ImportOptions options = of("issue.md", text);
+    std::swap(options.issue, options.file);
+    EXPECT_THAT(refusal(options), HasSubstr("ask the issue's author for command lines of MIOpenDriver")) << text;
+  }
+  ImportOptions options = of("issue.md", "\n```\nM,N,K\n1,x,3\n```\n");
+  std::swap(options.issue, options.file);
+  EXPECT_THAT(refusal(options), HasSubstr("issue.md:4: "));
+}
+
 TEST_F(ImportConfigurations, BatchesReplicateAndAnOperatorOverrides) {
   auto options = of("lines.txt", kLines);
   options.driver.batches = {1, 4};

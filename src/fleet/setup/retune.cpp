@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "fleet/setup/measuring_protocol.h"
 #include "fleet/setup/session_device.h"
 
 namespace attune {
@@ -24,6 +25,19 @@ std::map<std::string, Decision> last_decisions(FleetStore& store, const FleetSes
   return decisions;
 }
 
+/// By configuration: the imported session of the same device that has results of it.
+std::map<std::string, std::string> imported_results(FleetStore& store, const FleetSession& session,
+                                                    ForeignResults& foreign) {
+  const std::string device = device_of_session(session).key();
+  std::map<std::string, std::string> sources;
+  for (const FleetSession& one : store.sessions()) {
+    const std::string& source = one.custody.source;
+    if (source.empty() || device_of_session(one).key() != device) continue;
+    for (const std::string& id : foreign.configurations(source)) sources.insert_or_assign(id, source);
+  }
+  return sources;
+}
+
 }  // namespace
 
 std::string why_void(const Decision& decision, const FleetEnvironment& environment) {
@@ -36,20 +50,29 @@ std::string why_void(const Decision& decision, const FleetEnvironment& environme
     if (compare(recorded, here) == Age::stale)
       return fmt::format("{} was {} and is {}", component, version, is_present ? present->second : "absent");
   }
+  const auto protocol = environment.versions.find(kProtocolComponent);
+  const std::string measured = measuring_protocol(decision.protocol);
+  if (protocol != environment.versions.end() && measured != protocol->second)
+    return fmt::format("the measuring protocol was '{}' and is '{}'", measured, protocol->second);
   return {};
 }
 
-Retune load_retune_jobs(FleetStore& store, int64_t session, const RetuneOptions& options) {
+Retune load_retune_jobs(FleetStore& store, int64_t session, const RetuneOptions& options, ForeignResults* foreign) {
   const FleetSession pinned = store.session(session);
   const auto decisions = options.only_stale ? last_decisions(store, pinned) : std::map<std::string, Decision>();
+  const auto imported = options.only_stale && foreign != nullptr ? imported_results(store, pinned, *foreign)
+                                                                 : std::map<std::string, std::string>();
   Retune retune;
   store.visit_configurations("", [&](const FleetConfiguration& one) {
     if (options.only_recurrent && !one.is_recurrent) return;
     std::string reason;
     if (options.only_stale) {
       const auto decision = decisions.find(one.id);
-      if (decision == decisions.end()) return;
-      reason = why_void(decision->second, pinned.environment);
+      const auto source = imported.find(one.id);
+      if (decision != decisions.end())
+        reason = why_void(decision->second, pinned.environment);
+      else if (source != imported.end())
+        reason = "its results are imported from " + source->second;
       if (reason.empty()) return;
     }
     retune.configurations.push_back({one, std::move(reason)});

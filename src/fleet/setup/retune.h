@@ -6,12 +6,15 @@
 #include <vector>
 
 #include "store/fleet/fleet_store.h"
+#include "store/fleet/foreign_results.h"
 
 namespace attune {
 
 /// Which configurations a new session tunes again.
 struct RetuneOptions {
-  bool only_stale = false;      ///< Their last decision on the session's device is void in the session.
+  /// Their last decision on the session's device is void in the session, or they have results of an imported session
+  /// of this device alone.
+  bool only_stale = false;
   bool only_recurrent = false;  ///< They are marked as recurrent.
 };
 
@@ -30,7 +33,9 @@ struct Retune {
 /// that it depends on (Age::stale).
 std::string why_void(const Decision& decision, const FleetEnvironment& environment);
 
-/// Tags the configurations and loads their perf jobs into a session. Repeated, it adds nothing.
-Retune load_retune_jobs(FleetStore& store, int64_t session, const RetuneOptions& options);
+/// Tags the configurations and loads their perf jobs into a session. Repeated, it adds nothing. `foreign`: of the same
+/// store; null: imported sessions take no part.
+Retune load_retune_jobs(FleetStore& store, int64_t session, const RetuneOptions& options,
+                        ForeignResults* foreign = nullptr);
 
 }  // namespace attune

@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <limits>
 #include <map>
 #include <set>
+#include <thread>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -60,19 +62,29 @@ std::string run_slurm(std::string_view program, const std::vector<std::string>& 
                       uint64_t max_bytes = 1 << 20) {
   const auto path = find_on_path(program);
   if (path.empty())
-    fail(ErrorCode::invalid_input, "Slurm's {} is not installed, install Debian's package slurm-client or slurm-wlm",
+    fail(ErrorCode::unavailable, "Slurm's {} is not installed, install Debian's package slurm-client or slurm-wlm",
          program);
   ChildCommand command{.arguments = {path.string()}, .environment = own_environment()};
   command.arguments.insert(command.arguments.end(), arguments.begin(), arguments.end());
   if (program != "sbatch") {  // Whose jobs get this environment.
     for (const char* name : kSecretVariables) command.environment.erase(name);
   }
-  const CommandResult result = run_command(std::move(command), kPatience, max_bytes);
-  if (!result.status.ok())
-    fail(
-        ErrorCode::device, "{} failed, try it by hand: {}", program,
-        trim(result.output).empty() ? result.status.describe() : shown(without_secrets(last_line(result.output)), 400));
+  // Warnings of Slurm and of a site's wrapper go to standard error.
+  const CommandResult result = run_command(std::move(command), kPatience, max_bytes, OutputStreams::apart);
+  if (!result.status.ok()) {
+    std::string said = last_line(trim(result.errors).empty() ? result.output : result.errors);
+    if (said.empty()) said = result.status.describe();
+    fail(ErrorCode::unavailable, "Slurm's {} failed, try it by hand: {}", program, shown(without_secrets(said), 400));
+  }
   return result.output;
+}
+
+/// A job that ended before the signal is no error.
+void run_scancel(std::vector<std::string> arguments, const std::vector<std::string>& jobs) {
+  if (jobs.empty()) return;
+  arguments.insert(arguments.begin(), "--quiet");
+  arguments.insert(arguments.end(), jobs.begin(), jobs.end());
+  run_slurm("scancel", arguments);
 }
 
 }  // namespace
@@ -86,7 +98,7 @@ int64_t submit_batch(const std::string& script) {
   // `12` or `12;cluster`, perhaps after notes of the site.
   const std::string line = last_line(output);
   const auto id = parse_int(line.substr(0, line.find(';')));
-  if (!id || *id <= 0) fail(ErrorCode::device, "sbatch printed no job's number: '{}'", shown(line));
+  if (!id || *id <= 0) fail(ErrorCode::unavailable, "Slurm's sbatch printed no job's number: '{}'", shown(line));
   return *id;
 }
 
@@ -94,25 +106,55 @@ std::vector<SlurmJob> slurm_jobs(std::string_view comment) {
   return parse_squeue(run_slurm("squeue", {"--me", "--json"}, kMaxQueueBytes), comment);
 }
 
-void drain_jobs(const std::vector<SlurmJob>& jobs) {
-  std::set<std::string> waiting, running;
-  for (const SlurmJob& job : jobs) {
-    if (job.is_waiting())
-      waiting.insert(std::to_string(job.id));
-    else if (job.is_running())
-      running.insert(job.shown_id());
+void cancel_job(int64_t id) { run_scancel({}, {std::to_string(id)}); }
+
+DrainedJobs drain_jobs(std::string_view comment) {
+  // A job may start, or be queued again, between a look and a command.
+  constexpr int kMaxLooks = 20;
+  constexpr std::chrono::milliseconds kPause{250};
+  DrainedJobs drained;
+  std::set<std::string> told, cancelled;  // A second TERM would end an agent that is about to give its jobs back.
+  for (int look = 0; look < kMaxLooks; ++look) {
+    if (look > 0) std::this_thread::sleep_for(kPause);
+    std::set<std::string> waiting;  // Arrays.
+    std::vector<std::string> silent, running;
+    bool may_return = false;
+    for (const SlurmJob& job : slurm_jobs(comment)) {
+      const std::string id = job.shown_id(), start = fmt::format("{} {}", id, job.num_restarts);
+      bool is_new = false;
+      switch (job.phase()) {
+        case SlurmPhase::waiting:
+          waiting.insert(std::to_string(job.id));
+          is_new = cancelled.insert(start).second;
+          break;
+        case SlurmPhase::starting:
+        case SlurmPhase::stopped:
+          silent.push_back(id);
+          is_new = cancelled.insert(start).second;
+          break;
+        case SlurmPhase::running:
+          is_new = told.insert(start).second;
+          if (is_new) running.push_back(id);
+          break;
+        case SlurmPhase::ending:
+          may_return = may_return || !told.contains(start);
+          break;
+        case SlurmPhase::ended:
+        case SlurmPhase::unknown:
+          break;
+      }
+      if (is_new) drained.jobs.push_back(job);
+    }
+    if (!may_return && waiting.empty() && silent.empty() && running.empty()) break;
+    // First, because they would start as soon as others end.
+    run_scancel({"--state=PENDING"}, {waiting.begin(), waiting.end()});
+    run_scancel({}, silent);
+    // Without --batch the signal would not reach the batch script, which is the agent.
+    run_scancel({"--batch", "--signal=TERM"}, running);
   }
-  // First, because they would start as soon as others end.
-  if (!waiting.empty()) {
-    std::vector<std::string> arguments = {"--state=PENDING"};
-    arguments.insert(arguments.end(), waiting.begin(), waiting.end());
-    run_slurm("scancel", arguments);
-  }
-  if (running.empty()) return;
-  // Without --batch the signal would not reach the batch script, which is the agent.
-  std::vector<std::string> arguments = {"--batch", "--signal=TERM"};
-  arguments.insert(arguments.end(), running.begin(), running.end());
-  run_slurm("scancel", arguments);
+  drained.num_told = told.size();
+  drained.num_cancelled = cancelled.size();
+  return drained;
 }
 
 }  // namespace attune

@@ -25,11 +25,22 @@ const json* member(const json& job, const char* name) {
   return found == job.end() ? nullptr : &*found;
 }
 
-/// Of a list, as of states since Slurm 23.11, the first.
+/// Of a list, as of nodes, the first.
 std::string text_of(const json& job, const char* name) {
   const json* value = member(job, name);
   if (value != nullptr && value->is_array() && !value->empty()) value = &value->front();
   return value != nullptr && value->is_string() ? value->get<std::string>().substr(0, kMaxText) : std::string();
+}
+
+/// Since Slurm 23.11 a list: a base state and flags.
+std::string state_of(const json& job) {
+  const json* value = member(job, "job_state");
+  if (value == nullptr || !value->is_array()) return text_of(job, "job_state");
+  std::string state;
+  for (const json& one : *value) {
+    if (one.is_string() && state.size() < kMaxText) state += (state.empty() ? "" : "+") + one.get<std::string>();
+  }
+  return state.substr(0, kMaxText);
 }
 
 /// Since Slurm 23.02 an object: `{"set": true, "infinite": false, "number": 7}`.
@@ -53,7 +64,7 @@ SlurmJob job_of(const json& one) {
   if (array > 0 && job.waiting_tasks.empty()) job.task = number_of(one, "array_task_id");
   job.name = text_of(one, "name");
   job.user = text_of(one, "user_name");
-  job.state = text_of(one, "job_state");
+  job.state = state_of(one);
   job.reason = text_of(one, "state_reason");
   if (job.reason == "None") job.reason.clear();
   job.node = text_of(one, "nodes");
@@ -62,6 +73,30 @@ SlurmJob job_of(const json& one) {
 }
 
 }  // namespace
+
+SlurmPhase SlurmJob::phase() const {
+  // A flag says more than the base state, and is alone in the older form: it comes first.
+  static constexpr std::pair<std::string_view, SlurmPhase> kPhases[] = {
+      {"COMPLETING", SlurmPhase::ending},    {"STAGE_OUT", SlurmPhase::ending},
+      {"CONFIGURING", SlurmPhase::starting}, {"POWER_UP_NODE", SlurmPhase::starting},
+      {"SUSPENDED", SlurmPhase::stopped},    {"STOPPED", SlurmPhase::stopped},
+      {"PENDING", SlurmPhase::waiting},      {"REQUEUED", SlurmPhase::waiting},
+      {"REQUEUE_HOLD", SlurmPhase::waiting}, {"REQUEUE_FED", SlurmPhase::waiting},
+      {"SPECIAL_EXIT", SlurmPhase::waiting}, {"RESV_DEL_HOLD", SlurmPhase::waiting},
+      {"RUNNING", SlurmPhase::running},      {"SIGNALING", SlurmPhase::running},
+      {"RESIZING", SlurmPhase::running},     {"COMPLETED", SlurmPhase::ended},
+      {"CANCELLED", SlurmPhase::ended},      {"FAILED", SlurmPhase::ended},
+      {"TIMEOUT", SlurmPhase::ended},        {"NODE_FAIL", SlurmPhase::ended},
+      {"PREEMPTED", SlurmPhase::ended},      {"BOOT_FAIL", SlurmPhase::ended},
+      {"DEADLINE", SlurmPhase::ended},       {"OUT_OF_MEMORY", SlurmPhase::ended},
+      {"REVOKED", SlurmPhase::ended},        {"LAUNCH_FAILED", SlurmPhase::ended},
+      {"RECONFIG_FAIL", SlurmPhase::ended}};
+  const auto states = split(state, '+');
+  for (const auto& [word, phase] : kPhases) {
+    if (std::ranges::find(states, word) != states.end()) return phase;
+  }
+  return SlurmPhase::unknown;
+}
 
 std::string SlurmJob::shown_id() const {
   if (!waiting_tasks.empty()) return fmt::format("{}_[{}]", id, shown(waiting_tasks));
@@ -80,7 +115,7 @@ std::vector<SlurmJob> parse_squeue(std::string_view text, std::string_view comme
   const json document = json::parse(text.begin(), text.end(), keep, false);
   const json* jobs = document.is_object() ? member(document, "jobs") : nullptr;
   if (jobs == nullptr || !jobs->is_array())
-    fail(ErrorCode::invalid_input, "squeue --json printed no list of jobs, Slurm 22.05 or newer does: '{}'",
+    fail(ErrorCode::unavailable, "Slurm's squeue printed no list of jobs, Slurm 22.05 or newer does: '{}'",
          shown(text));
   std::vector<SlurmJob> found;
   for (const json& one : *jobs) {

@@ -20,7 +20,7 @@ TEST(Squeue, ReadsWhatSlurm2205Prints) {
   const auto jobs = parse_squeue(text, "attune:1");
   ASSERT_THAT(jobs, SizeIs(2)) << "the third has another comment";
   EXPECT_EQ(jobs[0].shown_id(), "1_0");
-  EXPECT_TRUE(jobs[0].is_running());
+  EXPECT_EQ(jobs[0].phase(), SlurmPhase::running);
   EXPECT_FALSE(jobs[0].has_ended_well());
   EXPECT_EQ(jobs[0].name, "attune-1-eval");
   EXPECT_EQ(jobs[0].user, "alice");
@@ -29,20 +29,35 @@ TEST(Squeue, ReadsWhatSlurm2205Prints) {
   EXPECT_EQ(jobs[0].num_restarts, 0);
   EXPECT_EQ(jobs[1].shown_id(), "2_[2-200]");
   EXPECT_EQ(jobs[1].id, 2);
-  EXPECT_TRUE(jobs[1].is_waiting());
+  EXPECT_EQ(jobs[1].phase(), SlurmPhase::waiting);
   EXPECT_EQ(jobs[1].reason, "Resources");
 }
 
 TEST(Squeue, ReadsNumbersAsObjectsAndStatesAsLists) {
   const auto jobs = parse_squeue(
       jobs_text(R"({"comment": "m", "job_id": 9, "array_job_id": {"set": true, "infinite": false, "number": 8},
-                    "array_task_id": {"set": true, "infinite": false, "number": 3}, "job_state": ["RUNNING", "X"],
+                    "array_task_id": {"set": true, "infinite": false, "number": 3}, "job_state": ["RUNNING", 7, "X"],
                     "restart_cnt": 2})"),
       "m");
   ASSERT_THAT(jobs, SizeIs(1));
   EXPECT_EQ(jobs[0].shown_id(), "8_3");
-  EXPECT_TRUE(jobs[0].is_running());
+  EXPECT_EQ(jobs[0].state, "RUNNING+X");
+  EXPECT_EQ(jobs[0].phase(), SlurmPhase::running);
   EXPECT_EQ(jobs[0].num_restarts, 2);
+}
+
+TEST(Squeue, AFlagOfAStateSaysMoreThanTheStateItself) {
+  for (const auto& [state, phase] :
+       {std::pair("RUNNING", SlurmPhase::running), std::pair("RUNNING+CONFIGURING", SlurmPhase::starting),
+        std::pair("CONFIGURING", SlurmPhase::starting), std::pair("SUSPENDED", SlurmPhase::stopped),
+        std::pair("PENDING+REQUEUED", SlurmPhase::waiting), std::pair("REQUEUED", SlurmPhase::waiting),
+        std::pair("PENDING+COMPLETING+REQUEUED", SlurmPhase::ending), std::pair("COMPLETING", SlurmPhase::ending),
+        std::pair("RUNNING+SIGNALING", SlurmPhase::running), std::pair("OUT_OF_MEMORY", SlurmPhase::ended),
+        std::pair("", SlurmPhase::unknown), std::pair("NEW_IN_2030", SlurmPhase::unknown)}) {
+    SlurmJob job;
+    job.state = state;
+    EXPECT_EQ(job.phase(), phase) << state;
+  }
 }
 
 TEST(Squeue, AJobMayHaveEnded) {
@@ -52,7 +67,8 @@ TEST(Squeue, AJobMayHaveEnded) {
         parse_squeue(jobs_text(std::string(R"({"comment": "m", "job_id": 9, "job_state": ")") + state + R"("})"), "m");
     ASSERT_THAT(jobs, SizeIs(1));
     EXPECT_EQ(jobs[0].has_ended_well(), has_ended_well) << state;
-    EXPECT_FALSE(jobs[0].is_running() || jobs[0].is_waiting()) << state;
+    EXPECT_NE(jobs[0].phase(), SlurmPhase::running) << state;
+    EXPECT_NE(jobs[0].phase(), SlurmPhase::waiting) << state;
   }
 }
 

@@ -159,6 +159,13 @@ const FamilySpec* better_family(const FamilySpec& family, const CsvDocument& doc
   return best == &family ? nullptr : best;
 }
 
+bool is_shape_table(const CsvDocument& document) {
+  return std::ranges::any_of(families(), [&](const FamilySpec& family) {
+    return std::ranges::count_if(
+               family.key, [&](const AttributeSpec& key) { return document.find_column(key.column).has_value(); }) >= 2;
+  });
+}
+
 const FamilySpec* family_of_name(std::string_view file_name) {
   std::vector<const FamilySpec*> all;
   for (const FamilySpec& family : families()) all.push_back(&family);

@@ -25,6 +25,9 @@ FamilyOfFile family_of_file(const CsvDocument& document, std::string_view op = {
 /// the key and no family fits better.
 const FamilySpec* better_family(const FamilySpec& family, const CsvDocument& document);
 
+/// Whether a table with these columns lists shapes: at least two of them are columns of one family's key.
+bool is_shape_table(const CsvDocument& document);
+
 /// Finds the family by its stem in a file's name, without reading the file, which need not exist yet. Null if no stem
 /// matches, or two of the same length.
 const FamilySpec* family_of_name(std::string_view file_name);

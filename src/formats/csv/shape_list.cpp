@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "formats/csv/csv_document.h"
 #include "formats/csv/family_of_file.h"
 #include "formats/csv/key_cells.h"
 #include "formats/csv/table_columns.h"
@@ -62,7 +61,10 @@ Problem with_overrides(Problem problem, const FamilySpec& family,
 }  // namespace
 
 ShapeList read_shapes(const std::filesystem::path& path, const ShapeOptions& options) {
-  const auto document = CsvDocument::read(path);
+  return read_shapes(CsvDocument::read(path), options);
+}
+
+ShapeList read_shapes(const CsvDocument& document, const ShapeOptions& options) {
   auto [family, notices] = family_of_file(document, options.op);
   const KeyCells cells(document, *family, Strictness::shape);
   const auto set = values_of(*family, options.settings);

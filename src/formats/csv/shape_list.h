@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "attune/problem.h"
+#include "formats/csv/csv_document.h"
 #include "ops/attribute_setting.h"
 #include "ops/family.h"
 
@@ -31,6 +32,7 @@ struct ShapeList {
 };
 
 /// Reads the shapes of an untuned or tuned table. If anything is wrong, throws invalid_input `shapes.csv:17: …`.
+ShapeList read_shapes(const CsvDocument& document, const ShapeOptions& options);
 ShapeList read_shapes(const std::filesystem::path& path, const ShapeOptions& options = {});
 
 }  // namespace attune

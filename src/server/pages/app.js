@@ -297,7 +297,60 @@ async function quarantinePage() {
     ], dead, deaths) : none("No candidate is in quarantine."))];
 }
 
-const pages = { "/": runsPage, "/pages/results": resultsPage, "/pages/run": runPage, "/pages/problem": problemPage, "/pages/tables": tablesPage, "/pages/devices": devicesPage, "/pages/quarantine": quarantinePage };
+/** How often the fleet's page asks: its store sends no events. */
+const fleetPauseMs = 5000;
+let fleetTimer = 0;
+
+/** Sessions, the jobs that agents hold, and events, from the fleet's store. */
+async function fleetPage() {
+  clearTimeout(fleetTimer);
+  fleetTimer = setTimeout(() => { if (pagePath() === "/pages/fleet") refresh(); }, fleetPauseMs);
+  const fleet = await data("fleet");
+  const parts = [element("h1", {}, "Fleet")];
+  if (fleet.failure) return [...parts, element("p", { class: "bad" }, fleet.failure)];
+  parts.push(element("p", { class: "quiet" }, "Store ", element("code", {}, fleet.store)));
+  if (!fleet.sessions.length) return [...parts, element("p", {}, "The store has no session yet.")];
+  const failed = (session) => Object.entries(session.failures).map(([name, count]) => `${number(count, 0)} ${name}`).join(", ") || "–";
+  parts.push(table("Sessions, the newest first", [
+    { name: "session", number: true, cell: (one) => String(one.session) },
+    { name: "state", cell: (one) => one.state },
+    { name: "jobs", number: true, cell: (one) => number(one.jobs, 0) },
+    { name: "left", number: true, cell: (one) => number(one.left, 0) },
+    { name: "failures", wide: true, cell: failed },
+    { name: "reason", wide: true, cell: (one) => one.reason },
+    { name: "ticket", cell: (one) => one.ticket || "–" },
+    { name: "device", cell: (one) => one.device },
+    { name: "begun (UTC)", cell: (one) => time(one.created_ms) },
+  ], fleet.sessions));
+  const steps = fleet.sessions.flatMap((session) => session.steps.map((step) => ({ ...step, session: session.session })));
+  if (steps.length) parts.push(table("Jobs by step", [
+    { name: "session", number: true, cell: (one) => String(one.session) },
+    { name: "step", cell: (one) => one.step },
+    ...["queued", "leased", "done", "failed", "excluded"].map((state) => ({ name: state, number: true, cell: (one) => number(one[state], 0) })),
+  ], steps));
+  parts.push(element("h2", {}, "Agents"));
+  parts.push(fleet.held.length ? table("Jobs that agents hold", [
+    { name: "agent", cell: (one) => one.agent },
+    { name: "since (UTC)", cell: (one) => time(one.since_ms) },
+    { name: "lease", cell: (one) => (one.lease_left_s < 0 ? element("span", { class: "bad" }, "expired") : span(one.lease_left_s)) },
+    { name: "session", number: true, cell: (one) => String(one.session) },
+    { name: "step", cell: (one) => one.step },
+    { name: "solver", cell: (one) => one.solver || "all" },
+    { name: "problem", wide: true, cell: (one) => short(one.problem) },
+  ], fleet.held) : element("p", {}, "No agent holds a job."));
+  parts.push(element("h2", {}, "Events"));
+  parts.push(fleet.events.length ? table("The newest events", [
+    { name: "at (UTC)", cell: (one) => time(one.at_ms) },
+    { name: "kind", cell: (one) => one.kind.replaceAll("_", " ") },
+    { name: "session", number: true, cell: (one) => String(one.session) },
+    { name: "job", number: true, cell: (one) => (one.job ? String(one.job) : "–") },
+    { name: "agent", cell: (one) => one.agent },
+    { name: "why", wide: true, cell: (one) => one.text },
+  ], fleet.events) : element("p", {}, "Nothing was lost or discarded."));
+  return parts;
+}
+
+const pages = { "/": runsPage, "/pages/results": resultsPage, "/pages/run": runPage, "/pages/problem": problemPage, "/pages/tables": tablesPage, "/pages/devices": devicesPage, "/pages/quarantine": quarantinePage, "/pages/fleet": fleetPage };
 
 /** What the keyboard is on: its kind, what it is called or leads to, and which of those that are alike it is. */
 function focusPlace(content) {

@@ -37,8 +37,9 @@ std::optional<double> store_timeout_s() {
 
 }  // namespace
 
-FleetConnection::FleetConnection(StoreAddress address, int max_wait_ms)
+FleetConnection::FleetConnection(StoreAddress address, int max_wait_ms, ServerUse use)
     : address_(std::move(address)),
+      use_(use),
       dialect_(dialect_of(address_.kind)),
       max_wait_ms_(max_wait_ms),
       timeout_s_(store_timeout_s()) {
@@ -98,6 +99,7 @@ void FleetConnection::prepare() {
            "the server of the fleet's store offers no encryption, set it up there or leave out tls=require: '{}'",
            address_.shown());
   }
+  if (use_ == ServerUse::foreign) return;
   std::string version;
   *server_ << "SELECT VERSION()", soci::into(version);
   if (const std::string why = dialect_.why_unusable(version); !why.empty())

@@ -13,6 +13,9 @@
 
 namespace attune {
 
+/// foreign: a server that another program's tables are read from. It may be one that cannot hold a store.
+enum class ServerUse : uint8_t { own, foreign };
+
 /// The connection to a fleet's store. A file is opened once. The connection to a server is made at the first use and
 /// made again after it was lost; an action that the server or another process has disturbed is repeated. Errors are one
 /// sentence without a password: StoreAway if the server does not answer, invalid_input if it does not let the user in,
@@ -21,7 +24,7 @@ namespace attune {
 /// once. Not thread-safe.
 class FleetConnection {
  public:
-  FleetConnection(StoreAddress address, int max_wait_ms);
+  FleetConnection(StoreAddress address, int max_wait_ms, ServerUse use = ServerUse::own);
   FleetConnection(const FleetConnection&) = delete;
   FleetConnection& operator=(const FleetConnection&) = delete;
 
@@ -122,6 +125,7 @@ class FleetConnection {
   std::string reason_of(const std::string& message) const;
 
   StoreAddress address_;
+  const ServerUse use_;
   const FleetDialect& dialect_;
   int max_wait_ms_;
   std::optional<SqlConnection> file_;

@@ -15,7 +15,7 @@ namespace {
 
 /// Times are milliseconds since 1970; flags are 0 or 1; a text that is not known is empty. {serial}, {int}, {name},
 /// {text}, {real}, {bytes}: types of the dialect. IF NOT EXISTS: MariaDB cannot take a half-done migration back.
-constexpr std::array<std::string_view, 3> kFleetMigrations = {
+constexpr std::array<std::string_view, 4> kFleetMigrations = {
     "CREATE TABLE IF NOT EXISTS schema_version (number {int} PRIMARY KEY, applied_at {int} NOT NULL,"
     " program {name} NOT NULL){end};"
     "CREATE TABLE IF NOT EXISTS environment (id {name} PRIMARY KEY, fingerprint {text} NOT NULL, device {text} NOT "
@@ -73,12 +73,23 @@ constexpr std::array<std::string_view, 3> kFleetMigrations = {
     " PRIMARY KEY (arch, recipe, toolchain)){end};"
     "CREATE TABLE IF NOT EXISTS wanted_kernel (job {int} NOT NULL, digest {name} NOT NULL, round {int} NOT NULL,"
     " problem {text} NOT NULL, candidate {text} NOT NULL, PRIMARY KEY (job, digest)){end};",
+    // Where sessions come from.
+    "CREATE TABLE IF NOT EXISTS session_custody (session {int} PRIMARY KEY, image {text} NOT NULL,"
+    " ticket {name} NOT NULL, source {name} NOT NULL){end};",
 };
 static_assert(kFleetMigrations.size() == kFleetSchemaVersion);
 
 class FleetMigration {
  public:
   explicit FleetMigration(FleetConnection& connection) : connection_(connection), dialect_(connection.dialect()) {}
+
+  void check() {
+    const int version = checked_version();
+    if (version != kFleetSchemaVersion)
+      fail(ErrorCode::invalid_input,
+           "the fleet's store has schema {} and this program {}, attune session list brings it up to date: '{}'",
+           version, kFleetSchemaVersion, named());
+  }
 
   void run() {
     // Before anything is written: the database may be another program's.
@@ -171,5 +182,6 @@ class FleetMigration {
 }  // namespace
 
 void migrate_fleet(FleetConnection& connection) { FleetMigration(connection).run(); }
+void check_fleet_schema(FleetConnection& connection) { FleetMigration(connection).check(); }
 
 }  // namespace attune

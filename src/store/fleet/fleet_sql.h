@@ -14,13 +14,18 @@
 
 namespace attune {
 
+/// Whether a store of an older schema is brought to this program's, or refused. foreign: the tables of another program.
+enum class SchemaUse : uint8_t { migrate, as_it_is, foreign };
+
 /// Statements of a fleet's store with their values in order. Values are bound, never pasted into a statement: labels
 /// and paths hold quotation marks. Not thread-safe.
 class FleetSql {
  public:
-  /// Requires: a file was claimed. Migrates the store.
-  FleetSql(const StoreAddress& address, int max_wait_ms) : connection_(address, max_wait_ms) {
-    migrate_fleet(connection_);
+  /// Requires: a file was claimed, or is there.
+  FleetSql(const StoreAddress& address, int max_wait_ms, SchemaUse use = SchemaUse::migrate)
+      : connection_(address, max_wait_ms, use == SchemaUse::foreign ? ServerUse::foreign : ServerUse::own) {
+    if (use == SchemaUse::migrate) migrate_fleet(connection_);
+    if (use == SchemaUse::as_it_is) check_fleet_schema(connection_);
   }
 
   /// Runs an action as a whole or not at all; see FleetConnection::transaction().

@@ -38,6 +38,13 @@ struct FleetEnvironment {
   std::vector<std::string> variables;  ///< `NAME=value` of variables that libraries read.
 };
 
+/// Where a session comes from: for people and reports, agents may differ. Empty texts: not known.
+struct SessionCustody {
+  std::string image;   ///< Digest of the container image that began it.
+  std::string ticket;  ///< The order that it serves, as its user wrote it.
+  std::string source;  ///< Of an imported session: the source of its foreign results.
+};
+
 enum class SessionState : uint8_t { open, closed, aborted };
 std::string_view name(SessionState state) noexcept;
 
@@ -46,6 +53,7 @@ struct FleetSession {
   std::string reason, created_by, created_at, state;  ///< state: open, closed, aborted.
   FleetEnvironment environment;
   std::vector<FleetSolver> solvers;  ///< Without titles.
+  SessionCustody custody = {};
 };
 
 /// What an export needs of one configuration of a tag.
@@ -124,8 +132,13 @@ class FleetSessions {
  public:
   virtual ~FleetSessions() = default;
   /// Pins the environment and the present solvers. Returns the session of the same reason, environment and solvers if
-  /// there is one.
-  virtual int64_t begin_session(const FleetEnvironment& environment, const std::string& reason) = 0;
+  /// there is one, which keeps its custody. Throws invalid_input if that has another ticket.
+  virtual int64_t begin_session(const FleetEnvironment& environment, const std::string& reason,
+                                const SessionCustody& custody = {}) = 0;
+  /// Adds a closed session without solvers for results that another program measured. Returns the imported session of
+  /// the same reason and environment if there is one. Requires: a source.
+  virtual int64_t import_session(const FleetEnvironment& environment, const std::string& reason,
+                                 const SessionCustody& custody) = 0;
   virtual FleetSession session(int64_t id) = 0;
   virtual std::vector<FleetSession> sessions() = 0;
   /// Closed: it takes no more jobs, and agents get none; they may finish those that they hold. Aborted: its open jobs

@@ -177,6 +177,34 @@ TEST_P(FleetStoreTest, WrongOrdersNameTheCommandThatComesFirst) {
   EXPECT_THAT(refusal([&] { store->load_jobs(load); }), HasSubstr("it has a.conv"));
 }
 
+TEST_P(FleetStoreTest, ASessionKeepsWhereItComesFrom) {
+  const auto store = open();
+  const auto plain = begin(*store, 1);
+  EXPECT_EQ(store->session(plain).custody.ticket, "");
+  const SessionCustody custody{.image = "sha256:1", .ticket = "T-7"};
+  EXPECT_THAT(refusal([&] { store->begin_session(fleet_test_environment(), "why", custody); }),
+              HasSubstr("this reason and no ticket, give another with -l"));
+  const auto id = store->begin_session(fleet_test_environment(), "custody", custody);
+  EXPECT_EQ(store->begin_session(fleet_test_environment(), "custody"), id);
+  EXPECT_THAT(refusal([&] { store->begin_session(fleet_test_environment(), "custody", {.ticket = "T-8"}); }),
+              HasSubstr("this reason and the ticket 'T-7'"));
+  EXPECT_EQ(store->session(id).custody.image, "sha256:1");
+  EXPECT_EQ(store->sessions().back().custody.ticket, "T-7");
+}
+
+TEST_P(FleetStoreTest, AnImportedSessionIsClosed) {
+  const auto store = open();
+  const SessionCustody custody{.image = "", .ticket = "", .source = "gfx90878.HIP.fdb.txt"};
+  const auto id = store->import_session(fleet_test_environment(), "why", custody);
+  EXPECT_EQ(store->import_session(fleet_test_environment(), "why", custody), id);
+  const FleetSession session = store->session(id);
+  EXPECT_EQ(session.state, "closed");
+  EXPECT_EQ(session.custody.source, "gfx90878.HIP.fdb.txt");
+  EXPECT_TRUE(session.solvers.empty());
+  EXPECT_NE(begin(*store, 1), id) << "a session of the same reason may begin";
+  EXPECT_THAT(refusal([&] { store->load_jobs(load_of(id)); }), HasSubstr("closed"));
+}
+
 TEST_P(FleetStoreTest, QuotesAndSqlInLabelsAreData) {
   const auto store = open();
   const std::string label = "x'); DROP TABLE job; --\"\n:a ?1 ü";

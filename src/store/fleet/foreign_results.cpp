@@ -42,6 +42,14 @@ class SqlForeignResults final : public ForeignResults {
     });
   }
 
+  std::vector<std::string> configurations(const std::string& source) override {
+    std::vector<std::string> found;
+    sql_.each<std::string>(
+        "SELECT DISTINCT configuration FROM foreign_result WHERE source = :s",
+        [&](const std::string& id) { found.push_back(id); }, source);
+    return found;
+  }
+
   std::vector<ForeignResult> of(const std::string& configuration) override {
     std::vector<ForeignResult> found;
     sql_.each<std::string, std::string, std::string, std::string, std::string, std::string>(

@@ -24,6 +24,8 @@ class ForeignResults {
   virtual ~ForeignResults() = default;
   /// Replaces all results of a source. Requires: each configuration and solver once.
   virtual void replace(const std::string& source, const std::vector<ForeignResult>& all) = 0;
+  /// Ids of the configurations that a source has results of.
+  virtual std::vector<std::string> configurations(const std::string& source) = 0;
   /// A configuration's results by source, time and solver.
   virtual std::vector<ForeignResult> of(const std::string& configuration) = 0;
 };

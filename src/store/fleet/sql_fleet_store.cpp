@@ -126,8 +126,8 @@ class SqlFleetStore final : public FleetStore {
     return found;
   }
 
-  int64_t begin_session(const FleetEnvironment& environment, const std::string& reason) override {
-    const std::string environment_id = id_of(environment);
+  int64_t begin_session(const FleetEnvironment& environment, const std::string& reason,
+                        const SessionCustody& custody) override {
     int64_t id = 0;
     sql_.transaction([&] {
       const std::vector<FleetSolver> present = solvers();
@@ -137,33 +137,23 @@ class SqlFleetStore final : public FleetStore {
       for (const FleetSolver& one : present) names.push_back(fmt::format("{}@{} {}", one.id, one.version, one.op));
       // Older stores have the names themselves, which are too long for an index of a server.
       const std::string names_text = join(names, "\n"), set = hash128(names_text).hex();
-      std::string state;
-      id = 0;
-      sql_.each<long long, std::string>(
-          "SELECT id, state FROM tuning_session WHERE environment = :e AND reason = :r"
-          " AND solvers IN (:s, :n)",
-          [&](long long found, const std::string& found_state) {
-            id = found;
-            state = found_state;
-          },
-          environment_id, reason, set, names_text);
-      if (id != 0 && state != name(SessionState::open))
-        fail(ErrorCode::invalid_input, "session {} has this reason and is {}, give another with -l: '{}'", id, state,
-             shown(reason));
-      if (id != 0) return;
-      sql_.run(
-          fmt::format("{} environment (id, fingerprint, device, versions, variables) VALUES (:i, :f, :d, :v, :a){}",
-                      sql_.words().insert_new, sql_.words().or_nothing),
-          environment_id, environment.fingerprint, environment.device_json, versions_text(environment.versions),
-          variables_text(environment.variables));
-      sql_.run(fmt::format("INSERT INTO tuning_session (environment, reason, solvers, created_by, created_at, state)"
-                           " VALUES (:e, :r, :s, :b, {}, 'open')",
-                           sql_.words().now),
-               environment_id, reason, set, person());
-      id = sql_.number(std::string(sql_.words().last_id));
+      id = find_session(id_of(environment), reason, set, names_text);
+      if (id != 0) return check_same(session(id), custody);
+      id = insert_session(environment, reason, set, SessionState::open, custody);
       for (const FleetSolver& one : present)
         sql_.run("INSERT INTO session_solver (session, solver, op, version) VALUES (:s, :i, :o, :v)", id, one.id,
                  one.op, one.version);
+    });
+    return id;
+  }
+
+  int64_t import_session(const FleetEnvironment& environment, const std::string& reason,
+                         const SessionCustody& custody) override {
+    const std::string set = "imported";
+    int64_t id = 0;
+    sql_.transaction([&] {
+      id = find_session(id_of(environment), reason, set, set);
+      if (id == 0) id = insert_session(environment, reason, set, SessionState::closed, custody);
     });
     return id;
   }
@@ -403,16 +393,55 @@ class SqlFleetStore final : public FleetStore {
     return all;
   }
 
+  /// Of a transaction. `older_set`: another text for the same solvers. Returns 0 without a match.
+  int64_t find_session(const std::string& environment, const std::string& reason, const std::string& set,
+                       const std::string& older_set) {
+    return sql_.number(
+        "SELECT id FROM tuning_session WHERE environment = :e AND reason = :r AND solvers IN (:s, :n) ORDER BY id",
+        environment, reason, set, older_set);
+  }
+
+  static void check_same(const FleetSession& found, const SessionCustody& custody) {
+    if (found.state != name(SessionState::open))
+      fail(ErrorCode::invalid_input, "session {} has this reason and is {}, give another with -l: '{}'", found.id,
+           found.state, shown(found.reason));
+    if (!custody.ticket.empty() && custody.ticket != found.custody.ticket)
+      fail(ErrorCode::invalid_input, "session {} has this reason and {}, give another with -l: '{}'", found.id,
+           found.custody.ticket.empty() ? "no ticket" : fmt::format("the ticket '{}'", shown(found.custody.ticket)),
+           shown(found.reason));
+  }
+
+  /// Of a transaction.
+  int64_t insert_session(const FleetEnvironment& environment, const std::string& reason, const std::string& set,
+                         SessionState state, const SessionCustody& custody) {
+    const std::string environment_id = id_of(environment);
+    sql_.run(fmt::format("{} environment (id, fingerprint, device, versions, variables) VALUES (:i, :f, :d, :v, :a){}",
+                         sql_.words().insert_new, sql_.words().or_nothing),
+             environment_id, environment.fingerprint, environment.device_json, versions_text(environment.versions),
+             variables_text(environment.variables));
+    sql_.run(fmt::format("INSERT INTO tuning_session (environment, reason, solvers, created_by, created_at, state)"
+                         " VALUES (:e, :r, :s, :b, {}, :t)",
+                         sql_.words().now),
+             environment_id, reason, set, person(), name(state));
+    const int64_t id = sql_.number(std::string(sql_.words().last_id));
+    sql_.run("INSERT INTO session_custody (session, image, ticket, source) VALUES (:s, :i, :t, :o)", id, custody.image,
+             custody.ticket, custody.source);
+    return id;
+  }
+
   std::vector<FleetSession> read_sessions(const std::string& condition, int64_t value) {
     std::vector<FleetSession> found;
     sql_.each<long long, std::string, std::string, long long, std::string, std::string, std::string, std::string,
-              std::string>(
+              std::string, std::string, std::string, std::string>(
         fmt::format("SELECT s.id, s.reason, s.created_by, s.created_at, s.state, e.fingerprint, e.device, e.versions,"
-                    " e.variables FROM tuning_session s JOIN environment e ON e.id = s.environment {} ORDER BY s.id",
+                    " e.variables, coalesce(c.image, ''), coalesce(c.ticket, ''), coalesce(c.source, '')"
+                    " FROM tuning_session s JOIN environment e ON e.id = s.environment"
+                    " LEFT JOIN session_custody c ON c.session = s.id {} ORDER BY s.id",
                     condition),
         [&](long long id, const std::string& reason, const std::string& created_by, long long created_at,
             const std::string& state, const std::string& fingerprint, const std::string& device,
-            const std::string& versions, const std::string& variables) {
+            const std::string& versions, const std::string& variables, const std::string& image,
+            const std::string& ticket, const std::string& source) {
           found.push_back({.id = id,
                            .reason = reason,
                            .created_by = created_by,
@@ -420,7 +449,8 @@ class SqlFleetStore final : public FleetStore {
                            .state = state,
                            .environment = {fingerprint, device, nlohmann::json::parse(versions).get<Versions>(),
                                            nlohmann::json::parse(variables).get<std::vector<std::string>>()},
-                           .solvers = {}});
+                           .solvers = {},
+                           .custody = {image, ticket, source}});
         },
         value);
     for (FleetSession& one : found) {

@@ -35,7 +35,7 @@ std::string safe_part(std::string_view text) {
 }
 
 [[noreturn]] void fail_unreadable(std::string_view text, const std::string& why) {
-  fail(ErrorCode::invalid_input, "ATTUNE_STORE {}; it is {}: '{}'", why, kForms, safe_part(text));
+  fail(ErrorCode::invalid_input, "the address of a store {}; it is {}: '{}'", why, kForms, safe_part(text));
 }
 
 /// Replaces each %XX. Nothing for a broken one and for control characters.
@@ -157,7 +157,14 @@ std::string set_parameters(StoreAddress& address, std::string_view text, std::st
   return password_file;
 }
 
-StoreAddress server_address(const std::string& text) {
+/// The password of a database of the older tool: never the store's own.
+std::string older_password(const std::string& file) {
+  if (!file.empty()) return password_of_file(file, "password_file");
+  const char* const value = variable_or_null("TUNA_DB_USER_PASSWORD");
+  return value == nullptr ? "" : value;
+}
+
+StoreAddress server_address(const std::string& text, std::string (*password_of)(const std::string& file)) {
   StoreAddress address;
   const std::string_view all = text;
   const size_t begin = all.find("://");
@@ -187,7 +194,7 @@ StoreAddress server_address(const std::string& text) {
   address.user = *name;
   address.database = *database;
   set_host(address, text, rest.substr(0, slash));
-  address.password = password(password_file);
+  address.password = password_of(password_file);
   return address;
 }
 
@@ -236,7 +243,15 @@ StoreAddress store_address(const std::string& store) {
     return address;
   }
   if (named.find("://") == std::string::npos) fail_unreadable(named, "is not understood");
-  return server_address(named);
+  return server_address(named, &password);
+}
+
+StoreAddress older_database_address(const std::string& text) {
+  if (!text.starts_with("mariadb://") && !text.starts_with("mysql://"))
+    fail(ErrorCode::invalid_input,
+         "the older tool's database is on MariaDB or MySQL, name it as mariadb://USER@HOST[:PORT]/DATABASE: '{}'",
+         safe_part(text));
+  return server_address(text, &older_password);
 }
 
 }  // namespace attune

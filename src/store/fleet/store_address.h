@@ -32,4 +32,8 @@ struct StoreAddress {
 /// TUNA_DB_USER_PASSWORD. Throws invalid_input with one sentence that never holds a password.
 StoreAddress store_address(const std::string& store);
 
+/// Reads the address of a database of MITuna, `mariadb://…` or `mysql://…` as above. The password: the file of mode
+/// 0600 that `password_file` names, else TUNA_DB_USER_PASSWORD. Throws like store_address().
+StoreAddress older_database_address(const std::string& text);
+
 }  // namespace attune
