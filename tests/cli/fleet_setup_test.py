@@ -287,7 +287,9 @@ class OlderSpelling(FleetStory):
         self.assertIn("2 new", tuna("import_configs", "-t", "resnet50", "-f", "resnet50.txt").stdout)
         tuna("go_fish", "--local_machine", "--update_solvers")
         self.assertIn("onednn.conv", tuna("go_fish", "--list_solvers").stdout)
-        self.assertEqual(tuna("go_fish", "--local_machine", "--init_session", "-l", "reason").stdout, "session 1\n")
+        self.assertEqual(tuna("go_fish", "--local_machine", "--init_session", "-l", "reason", "--ticket", "T-7").stdout,
+                         "session 1\n")
+        self.assertEqual(self.attune("session", "show", "1", "--json").json["ticket"], "T-7")
         tuna("go_fish", "--local_machine", "--update_applicability", "--session_id", "1")
         said = tuna("load_job", "--session_id", "1", "-t", "resnet50", "--fin_steps",
                     "miopen_perf_compile,miopen_perf_eval", "-o", "-l", "reason").stdout
