@@ -193,6 +193,8 @@ class Configurations(FleetStory):
         self.assertIn("imported from gfx90878.HIP.fdb.txt", self.attune("status", "--session", "1").stdout)
         self.refused("jobs", "load", "--session", "1", "-t", "t", "--steps", "find_compile", "-l", "x", says="session 1 is closed")
         self.put("mine.fdb.txt", self.read("gfx90878.HIP.fdb.txt"))
+        self.refused(*importing, "-f", "mine.fdb.txt", "-a", "gfx908", "-n", "120",
+                     says="session 1 has this reason and is imported from gfx90878.HIP.fdb.txt")
         self.refused(*importing, "-f", "mine.fdb.txt", says="name it with --arch and --num_cu")
         self.refused(*importing, "-f", "mine.fdb.txt", "-a", "gfx908", says="--arch and --num_cu name a device together")
         self.put("lines.txt", LINES)
@@ -304,6 +306,9 @@ class OlderSpelling(FleetStory):
         self.attune("tuna", "go_fish", "miopen", "--update_solvers")
         for arguments in (("--help",), ("go_fish", "--help"), ("go_fish", "miopen", "import_configs", "-h")):
             self.assertIn("import_configs -t TAG", self.attune("tuna", *arguments).stdout)
+
+    def test_a_command_with_another_form_is_named(self):
+        self.refused("tuna", "import_db", "-t", "a.fdb.txt", says="attune session import -l REASON -t TAG -f FILE")
 
     def test_a_flag_without_a_meaning_is_refused_with_a_sentence(self):
         for arguments, says in ((("import_configs", "-m", "Resnet50"), "frameworks and models are not kept"),

@@ -71,12 +71,13 @@ class MitunaReader {
 
  private:
   void check_tables() {
-    constexpr int kNumTables = 8;
+    const bool is_golden = choice_.golden_version != 0;
+    const int num_tables = is_golden ? 5 : 7;
     const auto count = sql_.number(
-        "SELECT count(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name IN"
-        " ('session', 'conv_config', 'tensor', 'conv_config_tags', 'conv_job', 'conv_find_db', 'conv_golden', "
-        "'solver')");
-    if (count != kNumTables)
+        fmt::format("SELECT count(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name IN"
+                    " ('conv_config', 'tensor', 'conv_config_tags', 'solver', {})",
+                    is_golden ? "'conv_golden'" : "'session', 'conv_job', 'conv_find_db'"));
+    if (count != num_tables)
       fail(ErrorCode::invalid_input, "the database does not have MITuna's tables, name another with --from: '{}'",
            address_.shown());
   }
