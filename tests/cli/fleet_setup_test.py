@@ -193,6 +193,8 @@ class Configurations(FleetStory):
         self.assertIn("imported from gfx90878.HIP.fdb.txt", self.attune("status", "--session", "1").stdout)
         self.refused("jobs", "load", "--session", "1", "-t", "t", "--steps", "find_compile", "-l", "x", says="session 1 is closed")
         self.put("mine.fdb.txt", self.read("gfx90878.HIP.fdb.txt"))
+        self.refused(*importing, "-f", "mine.fdb.txt", "-a", "gfx908", "-n", "120",
+                     says="session 1 has this reason and is imported from gfx90878.HIP.fdb.txt")
         self.refused(*importing, "-f", "mine.fdb.txt", says="name it with --arch and --num_cu")
         self.refused(*importing, "-f", "mine.fdb.txt", "-a", "gfx908", says="--arch and --num_cu name a device together")
         self.put("lines.txt", LINES)
@@ -287,7 +289,9 @@ class OlderSpelling(FleetStory):
         self.assertIn("2 new", tuna("import_configs", "-t", "resnet50", "-f", "resnet50.txt").stdout)
         tuna("go_fish", "--local_machine", "--update_solvers")
         self.assertIn("onednn.conv", tuna("go_fish", "--list_solvers").stdout)
-        self.assertEqual(tuna("go_fish", "--local_machine", "--init_session", "-l", "reason").stdout, "session 1\n")
+        self.assertEqual(tuna("go_fish", "--local_machine", "--init_session", "-l", "reason", "--ticket", "T-7").stdout,
+                         "session 1\n")
+        self.assertEqual(self.attune("session", "show", "1", "--json").json["ticket"], "T-7")
         tuna("go_fish", "--local_machine", "--update_applicability", "--session_id", "1")
         said = tuna("load_job", "--session_id", "1", "-t", "resnet50", "--fin_steps",
                     "miopen_perf_compile,miopen_perf_eval", "-o", "-l", "reason").stdout
@@ -302,6 +306,9 @@ class OlderSpelling(FleetStory):
         self.attune("tuna", "go_fish", "miopen", "--update_solvers")
         for arguments in (("--help",), ("go_fish", "--help"), ("go_fish", "miopen", "import_configs", "-h")):
             self.assertIn("import_configs -t TAG", self.attune("tuna", *arguments).stdout)
+
+    def test_a_command_with_another_form_is_named(self):
+        self.refused("tuna", "import_db", "-t", "a.fdb.txt", says="attune session import -l REASON -t TAG -f FILE")
 
     def test_a_flag_without_a_meaning_is_refused_with_a_sentence(self):
         for arguments, says in ((("import_configs", "-m", "Resnet50"), "frameworks and models are not kept"),

@@ -20,6 +20,8 @@ CREATE TABLE conv_config_tags ({STAMPS}, config INT, tag VARCHAR(128), recurrent
 CREATE TABLE conv_job ({STAMPS}, config INT, `session` INT, solver VARCHAR(128), state VARCHAR(40));
 CREATE TABLE conv_find_db ({STAMPS}, config INT, `session` INT, solver INT, fdb_key VARCHAR(128), params TEXT,
   kernel_time FLOAT, workspace_sz BIGINT, alg_lib VARCHAR(64), opencl TINYINT);
+CREATE TABLE conv_golden ({STAMPS}, golden_miopen_v INT, arch VARCHAR(20), num_cu INT, config INT, solver INT,
+  params VARCHAR(128), kernel_time FLOAT, workspace_sz BIGINT, alg_lib VARCHAR(64), opencl TINYINT);
 """
 ROWS = """
 INSERT INTO `session` (arch, num_cu, rocm_v, miopen_v, reason, ticket, docker) VALUES
@@ -40,6 +42,8 @@ INSERT INTO conv_job (config, `session`, solver, state) VALUES (2, 1, 'ConvAsm1x
 INSERT INTO conv_find_db (config, `session`, solver, params, kernel_time, workspace_sz, alg_lib, opencl) VALUES
   (1, 1, 1, '1,8,1', 0.25, 64, 'miopenConvolutionFwdAlgoDirect', 0), (1, 1, 1, '', 9, 0, 'x', 1),
   (1, 1, 2, '', -1, 0, NULL, 0), (3, 1, 1, '2', 0.5, 0, 'a', 0), (6, 2, 1, '', 1, 0, 'a', 0);
+INSERT INTO conv_golden (golden_miopen_v, arch, num_cu, config, solver, params, kernel_time, workspace_sz, alg_lib, opencl) VALUES
+  (2, 'gfx908', 120, 1, 1, '7', 0.125, 0, 'a', 0), (2, 'gfx90a', 104, 1, 2, '8', 0.5, 0, 'a', 0), (1, 'gfx908', 120, 6, 1, '', 1, 0, 'a', 0);
 """
 
 
@@ -90,6 +94,17 @@ class MitunaImport(lab_case.LabStory):
         self.assertIn("session 1 of gfx90a/104: 1 configuration", self.import_session().stdout)
         self.assertEqual(self.attune("session", "show", "1", "--json").json["ticket"], "T-9")
 
+    def test_a_golden_version_is_imported(self):
+        importing = ("session", "import", "-l", "why", "--from", self.from_older, "--golden_v")
+        self.refused(*importing, "2", says="several devices, choose one with --arch and --num_cu: gfx908 120, gfx90a 104")
+        self.refused(*importing, "3", says="no golden version 3")
+        self.refused(*importing, "2", "--session_id", "1", says="or a golden version with --golden_v")
+        self.assertIn("session 1 of gfx90a/104: 1 configuration, 1 new, 1 result",
+                      self.attune(*importing, "2", "-a", "gfx90a", "-n", "104").stdout)
+        self.assertIn("session 2 of gfx908/120: 1 configuration, 1 new", self.attune(*importing, "1").stdout)
+        first = self.attune("configs", "list", "--json").json[0]
+        self.assertIn("golden 2 gfx90a68 ConvDirectNaiveConvFwd 0.5 ms 8", self.attune("configs", "show", first["id"]).stdout)
+
     def test_what_cannot_be_imported_is_one_sentence(self):
         importing = ("session", "import", "-l", "why")
         self.refused(*importing, says="name one source")
@@ -103,5 +118,4 @@ class MitunaImport(lab_case.LabStory):
 
 
 if __name__ == "__main__":
-    lab_case.run_as_plain_user()
     story.main()

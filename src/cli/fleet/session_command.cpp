@@ -40,7 +40,7 @@ struct SessionOptions {
   RetuneOptions retune;
   std::string file, from, tag, source;
   MiopenDevice device;
-  int64_t older_session = 0;
+  int64_t older_session = 0, golden_version = 0;
   int64_t id = 0;
   bool json = false;
 };
@@ -130,14 +130,20 @@ int import_session(const SessionOptions& options) {
   ForeignSession found;
   if (options.from.empty()) {
     if (options.tag.empty()) fail(ErrorCode::invalid_input, "name the set of the file's configurations with -t");
-    if (options.older_session != 0)
-      fail(ErrorCode::invalid_input, "--session_id is a session of a database of MITuna, and this is a file");
+    if (options.older_session != 0 || options.golden_version != 0)
+      fail(ErrorCode::invalid_input, "--session_id and --golden_v choose of a database of MITuna, and this is a file");
     found = read_foreign_file(options.file, options.tag, options.source, options.device);
   } else {
-    if (!options.device.arch.empty() || !options.source.empty())
+    if (!options.source.empty() || (!options.device.arch.empty() && options.golden_version == 0))
       fail(ErrorCode::invalid_input,
            "--arch, --num_cu and --source describe a file, and MITuna's database states them");
-    found = read_mituna_session(options.from, options.older_session, options.tag);
+    if (options.older_session != 0 && options.golden_version != 0)
+      fail(ErrorCode::invalid_input, "name a session with --session_id, or a golden version with --golden_v");
+    found = read_mituna({.address = options.from,
+                         .session = options.older_session,
+                         .golden_version = options.golden_version,
+                         .device = options.device,
+                         .tag = options.tag});
   }
   if (!options.custody.ticket.empty()) found.ticket = options.custody.ticket;
   const auto store = open_fleet_store("");
@@ -216,8 +222,11 @@ void add_import_flags(CLI::App& command, const std::shared_ptr<SessionOptions>& 
                      "password from ?password_file=FILE, or TUNA_DB_USER_PASSWORD");
   import->add_option("--session_id", options->older_session, "The session there; default: its only one")
       ->check(positive_number_error);
+  import->add_option("--golden_v", options->golden_version, "Instead of a session: the golden version there")
+      ->check(positive_number_error);
   import->add_option("-t,--tag", options->tag, "Name of the set; of a database a further one")->check(label_error);
-  import->add_option("-a,--arch", options->device.arch, "Device of a file whose name states none, such as gfx90a");
+  import->add_option("-a,--arch", options->device.arch,
+                     "Device of a file whose name states none, or of a golden version: gfx90a");
   import->add_option("-n,--num_cu", options->device.num_units, "Its number of compute units")
       ->check(positive_number_error);
   import->add_option("--source", options->source, "Name of the results; default: the file's name")->check(label_error);

@@ -210,6 +210,8 @@ std::vector<std::string> spelled_verb(std::string verb, std::span<const std::str
   if (verb == "load_job") return spelled({"jobs", "load"}, read_flags(verb, kLoadFlags, rest));
   if (verb == "export_db") return spelled({"export"}, read_flags(verb, kExportFlags, rest));
   if (verb == "update_golden") return spelled({"golden", "update"}, read_flags(verb, kGoldenFlags, rest));
+  if (verb == "import_db")
+    fail(ErrorCode::invalid_input, "tuna import_db is here: attune session import -l REASON -t TAG -f FILE");
   if (verb != "go_fish") fail(ErrorCode::invalid_input, "tuna has no command '{}', it has {}", shown(verb), kVerbs);
   if (rest.empty() || rest.front().starts_with("-")) return spelled_go_fish(rest);
   if (rest.front() != "miopen")

@@ -45,8 +45,10 @@ class Export {
     const Decision& decision = *answer.decision;
     if (is_unfinished_tie(decision)) return lack(key, "its contest was not completed");
     const FamilySpec& family = *find_family(decision.problem.op());
-    if (family.op != "conv" && !options_.table)
-      return lack(key, "it is no convolution, for which alone MIOpen's files have keys: -c writes its table");
+    if (family.op != "conv" && !options_.table) {
+      has_decided_product_ = true;
+      return lack(key, "MIOpen's files have keys for convolutions alone: -c writes its table");
+    }
     ++num_answers_;
     if (options_.table) rows_[&family].push_back(published_row(decision, device_));
     if (!find_db_ && !perf_db_ && !kernel_db_) return;
@@ -69,7 +71,8 @@ class Export {
   /// Writes the files of all that was added.
   SessionExport write() {
     if (num_answers_ == 0) {
-      result_.notices.emplace_back("no configuration is decided, so no file is written; those that are there stay");
+      result_.notices.emplace_back(fmt::format("no {} is decided, so no file is written; those that are there stay",
+                                               has_decided_product_ ? "convolution" : "configuration"));
       return std::move(result_);
     }
     for (const auto& [family, rows] : rows_) refuse_other_table(*family);
@@ -227,6 +230,7 @@ class Export {
   /// In the order of families().
   std::map<const FamilySpec*, std::vector<PublishedRow>> rows_;
   std::map<std::string, std::string> reasons_;  // Why a key is not in the files.
+  bool has_decided_product_ = false;            ///< That no file asked for has.
   size_t num_answers_ = 0, num_convolutions_ = 0, num_in_tables_alone_ = 0, num_left_out_ = 0;
   SessionExport result_;
 };

@@ -146,6 +146,7 @@ TEST_F(SessionExportTest, OtherOpsGoIntoTheirOwnTables) {
       export_session(*store_, {.session = session_, .tag = {}, .find_db = true, .folder = output_});
   ASSERT_THAT(without.lacking, SizeIs(1));
   EXPECT_THAT(without.lacking[0].second, HasSubstr("-c writes its table"));
+  EXPECT_THAT(without.notices, ElementsAre(HasSubstr("no convolution is decided")));
 }
 
 }  // namespace

@@ -51,37 +51,91 @@ struct OlderSession {
 
 class MitunaReader {
  public:
-  MitunaReader(const StoreAddress& address, std::string tag)
-      : address_(address), tag_(std::move(tag)), sql_(address, kMaxWaitMs, SchemaUse::foreign) {}
+  explicit MitunaReader(const MitunaChoice& choice)
+      : choice_(choice),
+        address_(older_database_address(choice.address)),
+        sql_(address_, kMaxWaitMs, SchemaUse::foreign) {}
 
-  ForeignSession read(int64_t session) {
+  ForeignSession read() {
     check_tables();
     sql_.read_transaction([&] {
       found_ = {};
       configurations_.clear();
-      read_session(session);
-      read_configurations_of(session_.id);
-      read_tags();
-      read_results(session_.id);
+      choice_.golden_version == 0 ? read_session() : read_golden();
     });
     if (found_.configurations.empty())
-      fail(ErrorCode::invalid_input, "session {} has no jobs and no results of convolutions there: '{}'", session_.id,
-           address_.shown());
+      fail(ErrorCode::invalid_input, "the database has no jobs and no results of convolutions there: '{}'",
+           found_.source);
     return std::move(found_);
   }
 
  private:
   void check_tables() {
-    constexpr int kNumTables = 7;
+    const bool is_golden = choice_.golden_version != 0;
+    const int num_tables = is_golden ? 5 : 7;
     const auto count = sql_.number(
-        "SELECT count(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name IN"
-        " ('session', 'conv_config', 'tensor', 'conv_config_tags', 'conv_job', 'conv_find_db', 'solver')");
-    if (count != kNumTables)
+        fmt::format("SELECT count(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name IN"
+                    " ('conv_config', 'tensor', 'conv_config_tags', 'solver', {})",
+                    is_golden ? "'conv_golden'" : "'session', 'conv_job', 'conv_find_db'"));
+    if (count != num_tables)
       fail(ErrorCode::invalid_input, "the database does not have MITuna's tables, name another with --from: '{}'",
            address_.shown());
   }
 
-  void read_session(int64_t wanted) {
+  void read_session() {
+    const OlderSession session = chosen_session();
+    found_.device = {.arch = session.arch, .num_units = session.num_units};
+    found_.versions = {{"miopen", session.miopen}, {"rocm", session.rocm}};
+    found_.ticket = session.ticket;
+    found_.image = session.docker;
+    found_.source = fmt::format("{} session {}", address_.shown(), session.id);
+    read_configurations_of(
+        "SELECT config FROM conv_job WHERE session = :s1 AND valid = 1"
+        " UNION SELECT config FROM conv_find_db WHERE session = :s2 AND valid = 1",
+        session.id, session.id);
+    read_tags();
+    read_results("conv_find_db f JOIN solver s ON s.id = f.solver WHERE f.session = :s", session.id);
+  }
+
+  void read_golden() {
+    const MiopenDevice device = chosen_device();
+    found_.device = device;
+    found_.source = fmt::format("{} golden {} {}", address_.shown(), choice_.golden_version,
+                                miopen_device_name(device.arch, device.num_units));
+    read_configurations_of(
+        "SELECT config FROM conv_golden WHERE golden_miopen_v = :v AND arch = :a AND num_cu = :n AND valid = 1",
+        choice_.golden_version, device.arch, device.num_units);
+    read_tags();
+    read_results(
+        "conv_golden f JOIN solver s ON s.id = f.solver"
+        " WHERE f.golden_miopen_v = :v AND f.arch = :a AND f.num_cu = :n",
+        choice_.golden_version, device.arch, device.num_units);
+  }
+
+  /// The device of the golden version.
+  MiopenDevice chosen_device() {
+    std::vector<MiopenDevice> all;
+    std::vector<std::string> names;
+    sql_.each<std::string, long long>(
+        "SELECT DISTINCT arch, num_cu FROM conv_golden WHERE golden_miopen_v = :v AND valid = 1 ORDER BY arch, num_cu",
+        [&](const std::string& arch, long long num_cu) {
+          const bool is_chosen = arch == choice_.device.arch && num_cu == choice_.device.num_units;
+          if (!choice_.device.arch.empty() && !is_chosen) return;
+          all.push_back({arch, num_cu});
+          names.push_back(fmt::format("{} {}", arch, num_cu));
+        },
+        choice_.golden_version);
+    if (all.empty())
+      fail(ErrorCode::invalid_input, "the database has no golden version {}{}: '{}'", choice_.golden_version,
+           choice_.device.arch.empty() ? "" : " of this device", address_.shown());
+    if (all.size() > 1)
+      fail(ErrorCode::invalid_input, "golden version {} has several devices, choose one with --arch and --num_cu: {}",
+           choice_.golden_version, join(names, ", "));
+    return all.front();
+  }
+
+  OlderSession chosen_session() {
+    const int64_t wanted = choice_.session;
     std::vector<OlderSession> all;
     sql_.each<long long, std::string, long long, std::string, std::string, std::string, std::string, std::string>(
         "SELECT id, arch, num_cu, rocm_v, miopen_v, reason, coalesce(ticket, ''), coalesce(docker, '')"
@@ -102,22 +156,17 @@ class MitunaReader {
       fail(ErrorCode::invalid_input, "the database has {} sessions, choose one with --session_id: {}", all.size(),
            join(some, ", "));
     }
-    session_ = std::move(all.front());
-    found_.device = {.arch = session_.arch, .num_units = session_.num_units};
-    found_.versions = {{"miopen", session_.miopen}, {"rocm", session_.rocm}};
-    found_.ticket = session_.ticket;
-    found_.image = session_.docker;
-    found_.source = fmt::format("{} session {}", address_.shown(), session_.id);
+    return std::move(all.front());
   }
 
-  void read_configurations_of(int64_t session) {
+  /// `ids`: selects their ids there.
+  template <typename... Values>
+  void read_configurations_of(std::string_view ids, const Values&... values) {
     sql_.each<long long, std::string>(
         fmt::format("SELECT c.id, {} FROM conv_config c JOIN tensor i ON i.id = c.input_tensor"
-                    " JOIN tensor w ON w.id = c.weight_tensor WHERE c.valid = 1 AND c.id IN"
-                    " (SELECT config FROM conv_job WHERE session = :s1 AND valid = 1"
-                    " UNION SELECT config FROM conv_find_db WHERE session = :s2 AND valid = 1) ORDER BY c.id",
-                    kDriverLine),
-        [&](long long id, const std::string& line) { add_configuration(id, line); }, session, session);
+                    " JOIN tensor w ON w.id = c.weight_tensor WHERE c.valid = 1 AND c.id IN ({}) ORDER BY c.id",
+                    kDriverLine, ids),
+        [&](long long id, const std::string& line) { add_configuration(id, line); }, values...);
   }
 
   void add_configuration(int64_t id, const std::string& line) {
@@ -134,7 +183,7 @@ class MitunaReader {
                                .source = found_.source,
                                .added_at = {},
                                .tags = {}};
-        if (!tag_.empty()) one.tags.push_back(tag_);
+        if (!choice_.tag.empty()) one.tags.push_back(choice_.tag);
         configurations_.emplace(id, one);
         found_.configurations.push_back(std::move(one));
       }
@@ -157,12 +206,14 @@ class MitunaReader {
         });
   }
 
-  void read_results(int64_t session) {
+  /// `rows`: tables `f` of results and `s` of solvers, and a condition.
+  template <typename... Values>
+  void read_results(std::string_view rows, const Values&... values) {
     std::set<std::pair<std::string, std::string>> known;  // Two rows: HIP and OpenCL.
     sql_.each<long long, std::string, std::string, double, std::string, std::string>(
-        "SELECT f.config, s.solver, coalesce(f.alg_lib, ''), f.kernel_time, f.workspace_sz, coalesce(f.params, '')"
-        " FROM conv_find_db f JOIN solver s ON s.id = f.solver WHERE f.session = :s AND f.valid = 1"
-        " ORDER BY f.config, f.opencl, s.solver",
+        fmt::format("SELECT f.config, s.solver, coalesce(f.alg_lib, ''), f.kernel_time, f.workspace_sz,"
+                    " coalesce(f.params, '') FROM {} AND f.valid = 1 ORDER BY f.config, f.opencl, s.solver",
+                    rows),
         [&](long long config, const std::string& solver, const std::string& algorithm, double ms,
             const std::string& workspace, const std::string& params) {
           const auto of = configurations_.find(config);
@@ -176,22 +227,21 @@ class MitunaReader {
                                     .workspace_bytes = workspace.starts_with('-') ? std::string() : workspace,
                                     .params = params});
         },
-        session);
+        values...);
   }
 
+  const MitunaChoice& choice_;
   const StoreAddress address_;
-  const std::string tag_;
   FleetSql sql_;
-  OlderSession session_;
   std::map<int64_t, FleetConfiguration> configurations_;  ///< By their ids there.
   ForeignSession found_;
 };
 
 }  // namespace
 
-ForeignSession read_mituna_session(const std::string& address, int64_t session, const std::string& tag) {
+ForeignSession read_mituna(const MitunaChoice& choice) {
   try {
-    return MitunaReader(older_database_address(address), tag).read(session);
+    return MitunaReader(choice).read();
   } catch (Error& error) {
     error.add_context("reading MITuna's database");
     throw;

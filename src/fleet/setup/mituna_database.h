@@ -7,10 +7,18 @@
 
 namespace attune {
 
-/// Reads a session of MITuna's database on MariaDB or MySQL: the convolutions that it has jobs or results of, their
-/// tags, and the rows of its find-db. Writes nothing. `address`: as older_database_address() reads it. `session`: its
-/// number there; 0: the database has one. `tag`: a further tag; empty: none. Throws invalid_input for a database
-/// without these tables or that session, and StoreAway.
-ForeignSession read_mituna_session(const std::string& address, int64_t session, const std::string& tag);
+/// What to read of MITuna's database.
+struct MitunaChoice {
+  std::string address;         ///< As older_database_address() reads it.
+  int64_t session = 0;         ///< Its number there; 0: the database has one.
+  int64_t golden_version = 0;  ///< Instead of a session: a golden version.
+  MiopenDevice device;         ///< Of the golden version; empty: it has one.
+  std::string tag;             ///< A further tag; empty: none.
+};
+
+/// Reads a session of MITuna's database on MariaDB or MySQL: the convolutions with jobs or results, their tags, and the
+/// rows of its find-db; or the same of a golden version. Writes nothing. Throws invalid_input for a database without
+/// these tables and for a choice that it does not have, and StoreAway.
+ForeignSession read_mituna(const MitunaChoice& choice);
 
 }  // namespace attune

@@ -85,11 +85,10 @@ SessionImport store_foreign_session(FleetStore& store, ForeignResults& results, 
   std::set<std::string> ids;  // Some are there once for each tag.
   for (const FleetConfiguration& one : found.configurations) ids.insert(one.id);
   made.num_configurations = ids.size();
-  const FleetEnvironment environment = environment_of(found);
+  made.session = store.import_session(environment_of(found), reason,
+                                      {.image = found.image, .ticket = found.ticket, .source = found.source});
   made.num_new = store.add_configurations(found.configurations);
   results.replace(found.source, found.results);
-  made.session =
-      store.import_session(environment, reason, {.image = found.image, .ticket = found.ticket, .source = found.source});
   return made;
 }
 

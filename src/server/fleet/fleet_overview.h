@@ -42,8 +42,8 @@ struct FleetOverview {
 };
 
 /// Reads the store that store_address() finds, in one transaction, and changes nothing in it. Reads every job:
-/// 1,000,000 take a second. Throws invalid_input if there is no store or if it has another schema than this program,
-/// StoreAway, and database.
+/// 1,000,000 of a SQLite file take 1.2 s. Throws invalid_input for an absent store and for one of another schema than
+/// this program's, StoreAway, and database.
 FleetOverview read_fleet_overview();
 
 }  // namespace attune

@@ -323,7 +323,7 @@ async function fleetPage() {
     { name: "begun (UTC)", cell: (one) => time(one.created_ms) },
   ], fleet.sessions));
   const steps = fleet.sessions.flatMap((session) => session.steps.map((step) => ({ ...step, session: session.session })));
-  if (steps.length) parts.push(table("Jobs by step", [
+  if (steps.length) parts.push(element("h2", {}, "Jobs"), table("Numbers of jobs by step and state", [
     { name: "session", number: true, cell: (one) => String(one.session) },
     { name: "step", cell: (one) => one.step },
     ...["queued", "leased", "done", "failed", "excluded"].map((state) => ({ name: state, number: true, cell: (one) => number(one[state], 0) })),

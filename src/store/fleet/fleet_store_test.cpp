@@ -201,6 +201,8 @@ TEST_P(FleetStoreTest, AnImportedSessionIsClosed) {
   EXPECT_EQ(session.state, "closed");
   EXPECT_EQ(session.custody.source, "gfx90878.HIP.fdb.txt");
   EXPECT_TRUE(session.solvers.empty());
+  EXPECT_THAT(refusal([&] { store->import_session(fleet_test_environment(), "why", {.source = "b"}); }),
+              HasSubstr("is imported from gfx90878.HIP.fdb.txt, give another with -l"));
   EXPECT_NE(begin(*store, 1), id) << "a session of the same reason may begin";
   EXPECT_THAT(refusal([&] { store->load_jobs(load_of(id)); }), HasSubstr("closed"));
 }

@@ -153,7 +153,12 @@ class SqlFleetStore final : public FleetStore {
     int64_t id = 0;
     sql_.transaction([&] {
       id = find_session(id_of(environment), reason, set, set);
-      if (id == 0) id = insert_session(environment, reason, set, SessionState::closed, custody);
+      if (id == 0) {
+        id = insert_session(environment, reason, set, SessionState::closed, custody);
+      } else if (const std::string source = session(id).custody.source; source != custody.source) {
+        fail(ErrorCode::invalid_input, "session {} has this reason and is imported from {}, give another with -l: '{}'",
+             id, source, shown(reason));
+      }
     });
     return id;
   }
