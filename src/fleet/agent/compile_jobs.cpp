@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t kMaxKernels = 32;  // of one job
 constexpr double kStorePauseS = 0.5;
-constexpr double kOthersPauseS = 4;  // Three queries.
+constexpr double kOthersPauseS = 5;  // Four queries.
 constexpr double kBetweenSearchesS = 15;
 constexpr size_t kBatch = 8;  // jobs that are compiled together
 
