@@ -10,7 +10,9 @@
 #include <fstream>
 #include <set>
 
+#include "base/error.h"
 #include "device/fake/fake_device.h"
+#include "measure/contenders.h"
 #include "measure/local_executor.h"
 #include "ops/op.h"
 #include "process/temporary_folder.h"
@@ -248,6 +250,104 @@ TEST_F(TunerOfCompiledCandidates, KeepWhatTheCompilerReportedOfEachInTheJournal)
   EXPECT_GE(num_records[Stage::final], 1u);
   for (const Finalist& finalist : tuned.decision.value().finalists)
     EXPECT_THAT(finalist.metadata, is_report_of(finalist.candidate)) << finalist.candidate.name();
+}
+
+/// The script compiler on a machine that lacks it.
+class MissingCompiler final : public ScriptCompiler {
+ public:
+  std::string toolchain() const override { fail(ErrorCode::unavailable, "install the script compiler"); }
+};
+
+/// What a machine without the compiler finds, where another one has built some kernels.
+class TunerWithoutACompiler : public testing::Test {
+ protected:
+  TunerWithoutACompiler() {
+    for (int64_t us = 10; us < 90; us += 2) times_.push_back(us);
+    solvers_.add(std::make_unique<CompiledSolver>(
+        times_, [](const Config& config) { return ": " + config.key() + "; : >out"; }));
+  }
+  void build(const std::vector<int64_t>& times) {
+    Kernels kernels(solvers_, device_.info(), cache_.path() / "kernels", {.jobs = 1, .compilers = {&compiler_}});
+    LocalExecutor executor(device_, solvers_);
+    const auto opened = contenders(executor, problem_, Protocol());
+    for (const int64_t us : times) {
+      const std::vector<Candidate> one = {candidate(us)};
+      ASSERT_TRUE(kernels.build(problem_, opened, one).front().outcome.ok());
+    }
+  }
+  TuneResult run(const WorkItem& item) {
+    Kernels kernels(solvers_, device_.info(), cache_.path() / "kernels",
+                    {.jobs = 1, .stored_toolchains = {{"script", "sh-1"}}, .compilers = {&missing_}});
+    LocalExecutor executor(device_, solvers_);
+    TestClock clock;
+    SilentObserver observer;
+    const std::vector<WorkItem> items = {item};
+    return Tuner(executor, *journal_, options_, clock, &kernels).run(items, observer, false).front();
+  }
+  static Candidate candidate(int64_t us) { return {"onednn.gemm", "1", CompiledSolver::config_of(us)}; }
+  std::set<Candidate> started() const {
+    std::set<Candidate> all;
+    journal_->scan({}, [&](const Entry& entry, const Stamp&) {
+      if (const auto* one = std::get_if<Started>(&entry)) all.insert(one->candidate);
+    });
+    return all;
+  }
+
+  const TemporaryFolder cache_{"without-compiler-test"};
+  const Problem text_ = Problem::parse("gemm_a16w16 m=5 n=33 k=8 dtype=fp32");
+  const Problem problem_ = op_of(text_).normalise(text_, FakeDevice::describe());
+  const ScriptCompiler compiler_;
+  const MissingCompiler missing_;
+  std::vector<int64_t> times_;
+  FakeDevice device_;
+  Registry solvers_;
+  TunerOptions options_;
+  std::unique_ptr<Journal> journal_ = open_memory_journal();
+};
+
+TEST_F(TunerWithoutACompiler, ASearchMeasuresBuiltKernelsAndNamesTheOthers) {
+  std::vector<int64_t> built;
+  for (size_t i = 0; i < times_.size(); i += 2) built.push_back(times_[i]);
+  build(built);
+  options_.strategy.max_trials = 20;
+  const auto is_built = [&](const Candidate& one) {
+    return std::find(built.begin(), built.end(), one.config.integer("us")) != built.end();
+  };
+  const TuneResult result = run({.problem = problem_, .goal = Goal::short_list});
+  EXPECT_EQ(result.ending, Ending::shortlisted) << result.reason;
+  EXPECT_FALSE(result.short_list.empty());
+  ASSERT_FALSE(result.unbuilt.empty());
+  std::vector<int64_t> wanted;
+  for (const UnbuiltCandidate& one : result.unbuilt) {
+    EXPECT_EQ(one.problem, problem_);
+    EXPECT_FALSE(is_built(one.candidate)) << one.candidate.name();
+    wanted.push_back(one.candidate.config.integer("us"));
+  }
+  const std::set<Candidate> before = started();
+  EXPECT_TRUE(std::all_of(before.begin(), before.end(), is_built)) << "the journal has no other candidate";
+  build(wanted);
+  run({.problem = problem_, .goal = Goal::short_list});
+  EXPECT_GT(started().size(), before.size()) << "the next round measures them";
+}
+
+TEST_F(TunerWithoutACompiler, ASearchEndsOnceItWantsManyKernels) {
+  build({10});
+  options_.strategy.max_trials = 1000;
+  const TuneResult some = run({.problem = problem_, .goal = Goal::short_list});
+  EXPECT_EQ(some.unbuilt.size(), kMaxUnbuilt);
+  EXPECT_EQ(some.ending, Ending::shortlisted) << some.reason;
+}
+
+TEST_F(TunerWithoutACompiler, AContestWithoutACandidatesKernelIsNotDecided) {
+  build({10, 12});
+  const TuneResult result =
+      run({.problem = problem_, .candidates = {candidate(12), candidate(14)}, .is_contest = true});
+  EXPECT_EQ(result.ending, Ending::cut);
+  EXPECT_TRUE(result.lacks_kernels);
+  EXPECT_FALSE(result.decision);
+  build({14});
+  const TuneResult next = run({.problem = problem_, .candidates = {candidate(12), candidate(14)}, .is_contest = true});
+  EXPECT_TRUE(next.decision) << next.reason;
 }
 
 }  // namespace

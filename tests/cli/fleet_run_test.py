@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Tuning sessions from driver lines to MIOpen's files: agents, kills, exports. Most run on fake:0; no time is asserted."""
+import re
 import signal
 import sqlite3
 import time
@@ -44,6 +45,10 @@ class Session(story.Story):
     def query(self, sql):
         with sqlite3.connect(self.home / "fleet.db") as store:
             return store.execute(sql).fetchall()
+
+    def change(self, sql, *values):
+        with sqlite3.connect(self.home / "fleet.db") as store:
+            store.execute(sql, values)
 
     def check_files(self, platform="HOST", num_keys=3):
         """Exports all files and has each parsed again."""
@@ -322,6 +327,11 @@ class HostSession(Session):
         run = ("fleet", "run", "--session", "1", "--json", "--max-trials", "4")
         refused = self.attune(*run, "--steps", "perf_compile", env=nothing, status=4)
         self.assertRegex(refused.stderr, "compiler.hostcc is '.*' in the session and absent here")
+        (versions,), = self.query("SELECT versions FROM environment")
+        self.change("UPDATE environment SET versions = ?", re.sub(r'(kernel\.jit_cpu\.conv\W+)\w+', r'\1other', versions))
+        refused = self.attune(*run, "--steps", "perf_compile", env=cache, status=4)
+        self.assertRegex(refused.stderr, "kernel.jit_cpu.conv is 'other' in the session and '.*' here")
+        self.change("UPDATE environment SET versions = ?", versions)
         built = self.attune(*run, "--steps", "perf_compile", env=cache, timeout=110).json
         self.assertEqual((built["failed"], built["left"]), (0, []))
         # An eval job without a compiler goes back for the kernels that its search wants, three times at most.

@@ -20,8 +20,9 @@ namespace {
 
 constexpr size_t kMaxKernels = 32;  // of one job
 constexpr double kStorePauseS = 0.5;
-constexpr double kOthersPauseS = 4;  // Two queries.
-constexpr size_t kBatch = 8;         // jobs that are compiled together
+constexpr double kOthersPauseS = 5;  // Four queries.
+constexpr double kBetweenSearchesS = 15;
+constexpr size_t kBatch = 8;  // jobs that are compiled together
 
 }  // namespace
 
@@ -106,11 +107,17 @@ void CompileJobs::work(std::vector<ClaimedJob>& held) {
   if (!again.empty()) queue_.release(again);
 }
 
+/// Whether a search without a compiler may still want kernels. Its agent holds no job for a moment between two.
+bool CompileJobs::awaits_searches() {
+  if (queue_.may_want_kernels(options_.filter.session)) wanted_until_s_ = clock_.now_s() + kBetweenSearchesS;
+  return clock_.now_s() < wanted_until_s_;
+}
+
 /// Waits a while if other agents hold jobs, which may come back. False: none can come.
 bool CompileJobs::pause_for_others(size_t num_own) {
   if (!options_.waits_for_others) return false;
   if (options_.has_ended && queue_.end_leases(options_.filter.session, options_.has_ended) > 0) return true;
-  if (queue_.counts(options_.filter).leased <= num_own) return false;
+  if (queue_.counts(options_.filter).leased <= num_own && !awaits_searches()) return false;
   const double end_s = clock_.now_s() + kOthersPauseS;
   while (!is_stopped_ && clock_.now_s() < end_s) {
     is_stopped_ = options_.stop && options_.stop(0);

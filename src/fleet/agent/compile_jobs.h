@@ -29,7 +29,8 @@ struct CompileJobsOptions {
   std::function<bool()> waits_for_store;
   /// Whether a solver that this machine cannot open counts as a library, which has nothing to compile.
   bool skips_unavailable = false;
-  /// Whether to wait while other agents hold jobs, which come back if these agents are lost.
+  /// Whether to wait while other agents hold jobs, which come back if these agents are lost, and while agents without a
+  /// compiler search.
   bool waits_for_others = false;
   /// Whether another agent is known to have ended, so that its leases need not expire; empty: that is not known.
   std::function<bool(const std::string& agent)> has_ended;
@@ -68,6 +69,7 @@ class CompileJobs {
   void prepare_wanted(Prepared& one, const std::vector<WantedCandidate>& wanted) const;
   bool prepare_all(std::vector<Prepared>& jobs);
   void work(std::vector<ClaimedJob>& held);
+  bool awaits_searches();
   bool pause_for_others(size_t num_own);
   void build(std::vector<Prepared>& jobs);
   void renew(std::vector<Prepared>& held);
@@ -79,7 +81,7 @@ class CompileJobs {
   Kernels& kernels_;
   const CompileJobsOptions options_;
   Clock& clock_;
-  double renewed_s_ = 0;
+  double renewed_s_ = 0, wanted_until_s_ = 0;
   bool is_stopped_ = false;
   FleetCounts counts_;
 };

@@ -6,6 +6,7 @@
 
 #include "process/temporary_folder.h"
 #include "testing/fleet/fake_job_queue.h"
+#include "testing/tuner_doubles.h"
 
 namespace attune {
 namespace {
@@ -70,7 +71,7 @@ class CompileJobsTest : public testing::Test {
     options.waits_for_others = true;
     options.has_ended = [](const std::string& agent) { return agent == "killed"; };
     options.stop = [this](size_t) { return is_stopped_; };
-    CompileJobs jobs(queue_, solvers, device_, kernels, std::move(options));
+    CompileJobs jobs(queue_, solvers, device_, kernels, std::move(options), clock_);
     const bool is_complete = jobs.run();
     counts_ = jobs.counts();
     return is_complete;
@@ -80,6 +81,7 @@ class CompileJobsTest : public testing::Test {
   DeviceInfo device_{.id = "fake:0", .kind = "fake", .gfx = "fake", .num_units = 1};
   TemporaryFolder folder_{"compile-jobs-test"};
   FakeJobQueue queue_;
+  TestClock clock_;
   bool is_stopped_ = false, has_no_device_ = false;
   std::map<std::string, std::vector<std::string>, std::less<>> solvers_of_session_;
   std::vector<EndedJob> ended_;
@@ -164,6 +166,20 @@ TEST_F(CompileJobsTest, AWantedKernelIsBuiltAndOneThatDoesNotCompileFailsNoJob) 
   EXPECT_TRUE(run(40, false));
   EXPECT_EQ(queue_.at(2).state, JobState::done);
   EXPECT_THAT(queue_.at(2).outcome.detail, testing::HasSubstr("1 of 1 kernel did not compile: "));
+}
+
+TEST_F(CompileJobsTest, WaitsForSearchesOfAgentsWithoutACompiler) {
+  queue_.add(FleetStep::perf_compile, kGemm, kStatic);
+  queue_.num_polls_of_measuring = 1;
+  queue_.on_poll = [this] {
+    for (int x = 0; x < 40; ++x)
+      queue_.wanted_kernels[1].push_back({kStatic, kGemm, Candidate::parse(fmt::format("static.gemm@1:x={}", x))});
+    queue_.at(1).state = JobState::queued;
+  };
+  EXPECT_TRUE(run(40));
+  EXPECT_EQ(queue_.at(1).state, JobState::done);
+  EXPECT_EQ(counts_.num_done, 2u);
+  EXPECT_EQ(num_kernels(), 40u) << "32 at first";
 }
 
 TEST_F(CompileJobsTest, AStopGivesJobsBack) {

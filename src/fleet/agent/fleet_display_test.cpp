@@ -19,5 +19,13 @@ TEST(FleetDisplay, SaysOnceThatOtherProgramsDisturbedContests) {
             "other programs disturbed the samples of 2 contests, whose winners had to be at least 2 % faster");
 }
 
+TEST(FleetDisplay, TheLossOfADeviceIsToldAtOnceAndNamesIt) {
+  std::string told;
+  FleetDisplay display(true, {}, [&](const std::string& why) { told += why + "\n"; });
+  display.device_lost({.id = "cuda:3"}, "it fails its probe");
+  display.device_lost({.id = "cuda:1"}, "3 jobs in a row failed on cuda:1");
+  EXPECT_EQ(told, "cuda:3: it fails its probe\n3 jobs in a row failed on cuda:1\n");
+}
+
 }  // namespace
 }  // namespace attune

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/sha256.h"
 #include "compile/cache_entry.h"
+#include "store/fleet/store_away.h"
 
 namespace attune {
 namespace {
@@ -21,16 +22,16 @@ constexpr double kSilenceS = 30;
 FleetKernels::FleetKernels(std::unique_ptr<SharedKernels> store, FleetKernelsOptions options, Clock& clock)
     : store_(std::move(store)), options_(std::move(options)), clock_(clock) {}
 
-/// Runs an action on the store, unless it has failed lately. A failure is said once.
+/// Runs an action on the store, unless it was away a moment ago. The first failure is said.
 template <typename Action>
 void FleetKernels::ask(Action action) {
   if (clock_.now_s() < silent_until_s_) return;
   try {
     action();
   } catch (const Error& error) {
-    silent_until_s_ = clock_.now_s() + kSilenceS;
+    if (dynamic_cast<const StoreAway*>(&error) != nullptr) silent_until_s_ = clock_.now_s() + kSilenceS;
     if (!std::exchange(said_, true) && options_.say)
-      options_.say(fmt::format("kernels are not shared for now: {}", error.what()));
+      options_.say(fmt::format("kernels are not shared: {}", error.what()));
   }
 }
 
@@ -73,6 +74,29 @@ std::optional<Binary> FleetKernels::checked(const SharedKernel& kernel) {
   return binary;
 }
 
+/// One after the other if they cannot be stored at once: the server may take no kernel of some size.
+void FleetKernels::put(std::span<const SharedKernel> kernels) {
+  if (kernels.empty()) return;
+  try {
+    return store_->put(kernels);
+  } catch (const StoreAway&) {
+    throw;
+  } catch (const Error&) {
+    if (kernels.size() == 1) throw;
+  }
+  std::optional<Error> failure;
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    try {
+      store_->put(kernels.subspan(i, 1));
+    } catch (const StoreAway&) {
+      throw;
+    } catch (const Error& error) {
+      failure = error;
+    }
+  }
+  if (failure) throw *failure;
+}
+
 void FleetKernels::offer(std::span<const Binary> binaries) {
   std::vector<KernelKey> keys;
   std::vector<const Binary*> own;
@@ -96,7 +120,7 @@ void FleetKernels::offer(std::span<const Binary> binaries) {
       if (sha256(bytes) == own[i]->sha256)
         kernels.push_back({keys[i], own[i]->sha256, own[i]->metadata, std::move(bytes)});
     }
-    if (!kernels.empty()) store_->put(kernels);
+    put(kernels);
   });
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -35,6 +36,7 @@ class FleetKernels final : public KernelExchange {
  private:
   template <typename Action>
   void ask(Action action) ATTUNE_REQUIRES(mutex_);
+  void put(std::span<const SharedKernel> kernels) ATTUNE_REQUIRES(mutex_);
   std::optional<Binary> checked(const SharedKernel& kernel) ATTUNE_REQUIRES(mutex_);
 
   Mutex mutex_;

@@ -49,6 +49,9 @@ class FakeSharedKernels final : public SharedKernels {
   }
   void put(std::span<const SharedKernel> kernels) override {
     call();
+    for (const SharedKernel& one : kernels) {
+      if (one.bytes.size() > 100) fail(ErrorCode::database, "the server takes no such statement");
+    }
     for (const SharedKernel& one : kernels) stored_.all.emplace(one.key, one);
   }
   void refuse(int64_t, const std::string&, const SharedKernel& kernel) override {
@@ -120,6 +123,12 @@ TEST_F(FleetKernelsTest, DamagedBytesAreRefusedAndCanBeOfferedAgain) {
   EXPECT_THAT(kernels_.fetch(std::vector{task("a")}), SizeIs(1));
 }
 
+TEST_F(FleetKernelsTest, AKernelThatTheServerDoesNotTakeKeepsNoOtherOut) {
+  kernels_.offer(std::vector{binary("a"), binary(std::string(200, 'b')), binary("c")});
+  EXPECT_THAT(stored_.all, SizeIs(2));
+  EXPECT_THAT(said_, HasSubstr("the server takes no such statement"));
+}
+
 TEST_F(FleetKernelsTest, AStoreThatIsAwayHasNoKernelsAndIsNotAskedForAWhile) {
   kernels_.offer(std::vector{binary("a")});
   stored_.is_away = true;
@@ -127,7 +136,7 @@ TEST_F(FleetKernelsTest, AStoreThatIsAwayHasNoKernelsAndIsNotAskedForAWhile) {
   const size_t num_calls = stored_.num_calls;
   EXPECT_THAT(kernels_.fetch(std::vector{task("a")}), IsEmpty());
   EXPECT_EQ(stored_.num_calls, num_calls);
-  EXPECT_EQ(said_, "kernels are not shared for now: the store does not answer\n");
+  EXPECT_EQ(said_, "kernels are not shared: the store does not answer\n");
   stored_.is_away = false;
   clock_.sleep_s(31);
   EXPECT_THAT(kernels_.fetch(std::vector{task("a")}), SizeIs(1));

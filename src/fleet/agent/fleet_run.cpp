@@ -443,6 +443,10 @@ int run_with_devices(const FleetRunOptions& options, const AgentWaits& waits, co
                                    join(differing, "; ")));
     return kOtherEnvironment;
   }
+  if (!devices.missing_compilers.empty())
+    store.add_event(
+        options.session,
+        {.at = {}, .agent = agent_name(), .kind = "lacks_compiler", .text = join(devices.missing_compilers, ", ")});
   set_constants(how, options.tune, device_kind(devices.info.kind));
   return AgentRun(options, waits, session, std::move(how), store, devices, losses).run();
 }

@@ -80,6 +80,11 @@ std::map<int64_t, std::vector<WantedCandidate>> PatientQueue::wanted(const std::
   return ask_or_throw([&] { return queue_.wanted(jobs); });
 }
 
+bool PatientQueue::may_want_kernels(int64_t session) {
+  const Lock lock(mutex_);
+  return ask([&] { return queue_.may_want_kernels(session); }, !has_given_up());
+}
+
 size_t PatientQueue::end_leases(int64_t session, const std::function<bool(const std::string&)>& has_ended) {
   const Lock lock(mutex_);
   return ask([&] { return queue_.end_leases(session, has_ended); }, size_t{0});

@@ -155,7 +155,8 @@ class FleetSessions {
 
 /// What happened to a session's agents and jobs.
 struct FleetEvent {
-  std::string at, agent, kind, text;  ///< kind: `lease_expired`, `late_result`, `device_lost` or `kernel_refused`.
+  std::string at, agent, kind, text;  ///< kind: `lease_expired`, `late_result`, `device_lost`, `kernel_refused`,
+                                      ///< `lacks_compiler`.
 };
 
 /// The jobs of a fleet's store, and what they found.

@@ -51,6 +51,8 @@ class JobQueue {
   /// What compile jobs must build for searches that were deferred, by job. Jobs without an entry build what their
   /// searches begin with.
   virtual std::map<int64_t, std::vector<WantedCandidate>> wanted(const std::vector<ClaimedJob>& jobs) = 0;
+  /// Whether an agent without a compiler (event `lacks_compiler`) holds a job, which it may defer.
+  virtual bool may_want_kernels(int64_t session) = 0;
   /// Queues the jobs of agents again that are known to have ended, without waiting for their leases. `has_ended` gets
   /// ClaimFilter::agent and calls nothing of the queue. Returns how many jobs.
   virtual size_t end_leases(int64_t session, const std::function<bool(const std::string& agent)>& has_ended) = 0;

@@ -275,6 +275,22 @@ TEST_P(JobQueueTest, ASearchIsDeferredForNewKernelsOnlyAndAFewTimes) {
   EXPECT_EQ(queue.defer(last, wanted_of({6}), {}), Deferral::lost);
 }
 
+TEST_P(JobQueueTest, AnAgentWithoutACompilerMayWantKernelsWhileItHoldsAJob) {
+  const auto store = open();
+  const auto session = begin(*store, 1);
+  store->load_jobs(load_of(session));
+  JobQueue& queue = store->queue();
+  work(queue, session, {FleetStep::perf_compile});
+  store->add_event(session, {.at = {}, .agent = "other", .kind = "lacks_compiler", .text = "compiler.hostcc"});
+  const auto jobs = queue.claim(filter(session, {FleetStep::perf_eval}, "me"), 1);
+  EXPECT_FALSE(queue.may_want_kernels(session));
+  const auto others = queue.claim(filter(session, {FleetStep::perf_eval}, "other"), 1);
+  EXPECT_TRUE(queue.may_want_kernels(session));
+  EXPECT_FALSE(queue.may_want_kernels(session + 1));
+  queue.release(others);
+  EXPECT_FALSE(queue.may_want_kernels(session));
+}
+
 TEST_P(JobQueueTest, AContestThatLacksAKernelWaitsForTheCompileJobOfItsSolver) {
   const auto store = open();
   const auto session = begin(*store, 1);

@@ -159,6 +159,16 @@ class SqlJobQueue final : public JobQueue {
     return wanted_kernels(sql_, jobs);
   }
 
+  bool may_want_kernels(int64_t session) override {
+    const Lock lock(mutex_);
+    return sql_.number(
+               "SELECT CASE WHEN EXISTS (SELECT 1 FROM job j JOIN event e ON e.session = j.session AND e.agent = "
+               "j.agent"
+               " WHERE j.session = :s AND j.lease_until > 0 AND j.state = 'leased' AND e.kind = 'lacks_compiler')"
+               " THEN 1 ELSE 0 END",
+               session) != 0;
+  }
+
   size_t end_leases(int64_t session, const std::function<bool(const std::string&)>& has_ended) override {
     const Lock lock(mutex_);
     std::vector<std::pair<long long, long long>> ended;

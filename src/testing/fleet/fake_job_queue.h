@@ -101,6 +101,13 @@ class FakeJobQueue final : public JobQueue {
     }
     return found;
   }
+  bool may_want_kernels(int64_t) override {
+    check_answers();
+    if (num_polls_of_measuring == 0) return false;
+    --num_polls_of_measuring;
+    if (on_poll) on_poll();
+    return true;
+  }
   size_t end_leases(int64_t, const std::function<bool(const std::string&)>& has_ended) override {
     size_t num_ended = 0;
     for (Job& one : jobs) {
@@ -136,7 +143,9 @@ class FakeJobQueue final : public JobQueue {
 
   std::vector<Job> jobs;
   std::map<int64_t, std::vector<WantedCandidate>> wanted_kernels;  ///< By compile job.
-  int num_rounds = 3;                                              ///< Of compile jobs, before a deferral is pointless.
+  std::function<void()> on_poll;
+  int num_polls_of_measuring = 0;  ///< For how many questions an agent without a compiler holds a job.
+  int num_rounds = 3;              ///< Of compile jobs, before a deferral is pointless.
   size_t num_claims = 0, num_renewals = 0, num_commits = 0;
   bool is_away = false;   ///< Calls fail for another reason than a store that is away.
   bool has_left = false;  ///< The store is away.
