@@ -14,7 +14,18 @@ import lab_case
 import story
 
 OUTAGE_S = float(os.environ.get("ATTUNE_LAB_OUTAGE_S", "2"))
+IDLE_BEGIN_S, IDLE_S = 3, 8
 FAKE = ("--devices", "fake:0", "--quiet-wait", "0")
+
+
+def ticks_of(pid):
+    """Processor time of a process and its descendants, in clock ticks."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        children = [int(one) for task in Path(f"/proc/{pid}/task").iterdir() for one in (task / "children").read_text().split()]
+    except OSError:
+        return 0
+    return int(fields[11]) + int(fields[12]) + sum(map(ticks_of, children))
 
 
 class Agent:
@@ -87,6 +98,45 @@ class Agent:
         self.assertEqual(result.status, 0, str(result))
         self.assertIn("answers again", result.stderr)
         self.check_each_job_ended_once()
+
+    def num_questions(self):
+        """Statements that the server has answered so far."""
+        if self.server == "mariadb":
+            return int(self.sql("SHOW GLOBAL STATUS LIKE 'Questions'")[0][1])
+        return int(self.sql("SELECT sum(calls) FROM pg_stat_statements", "postgres")[0][0])
+
+    def count_questions(self):
+        """Has a server count that does not by itself."""
+        if self.server == "postgresql":
+            self.sql("ALTER SYSTEM SET shared_preload_libraries = 'pg_stat_statements'")
+            self.lab("stop")
+            self.lab("start")
+            self.sql("CREATE EXTENSION IF NOT EXISTS pg_stat_statements", "postgres")
+
+    def check_is_idle(self, agent):
+        """At most a statement a second and 1 % of a core, of all its processes."""
+        time.sleep(IDLE_BEGIN_S)
+        questions, ticks, began = self.num_questions(), ticks_of(agent.process.pid), time.monotonic()
+        time.sleep(IDLE_S)
+        seconds = time.monotonic() - began
+        used = (ticks_of(agent.process.pid) - ticks) / os.sysconf("SC_CLK_TCK") / seconds
+        rate = (self.num_questions() - questions - 1) / seconds
+        print(f"{self.server}: an idle agent sends {rate:.2f} statements a second and uses {100 * used:.2f} % of a core", flush=True)
+        self.assertFalse(agent.has_ended(), agent.errors())
+        self.assertLessEqual(rate, 1)
+        self.assertLessEqual(used, 0.01)
+        agent.send(signal.SIGKILL)
+        agent.wait()
+
+    def test_an_agent_without_a_job_is_idle(self):
+        self.count_questions()
+        self.begin(1)
+        self.sql("UPDATE job SET state = 'leased', lease_until = 1125899906842624, agent = 'another/1/x-1' WHERE step = 'perf_compile'")
+        with self.subTest("another agent holds the job"):
+            self.check_is_idle(self.start_agent("--wait", "60s"))
+        self.sql("UPDATE job SET state = 'queued', lease_until = 0, agent = '', not_before = 1125899906842624")
+        with self.subTest("a job is repeated later"):
+            self.check_is_idle(self.start_agent())
 
     def test_gives_up_after_its_patience_and_a_later_run_sends_what_it_had(self):
         self.begin(12)

@@ -31,8 +31,8 @@ FAKE = ("--devices", "fake:0", "--quiet-wait", "0")
 STEPS = "perf_compile,perf_eval"
 HAS_HOSTS = IS_LONG and os.getuid() == 0
 SIZES = list(itertools.product(range(4, 10), range(4, 10), range(2, 10), range(4, 8)))[:NUM_CONFIGURATIONS]
-# Jobs are excluded whose only default config is planted to fail.
-ENDS = "SELECT c.problem, j.step, j.state, j.class FROM job j JOIN configuration c ON c.id = j.configuration"
+# Jobs are excluded whose only default config is planted to fail; how it failed depends on the last kill.
+ENDS = "SELECT c.problem, j.step, j.state FROM job j JOIN configuration c ON c.id = j.configuration"
 WINNERS = "SELECT c.problem, d.winner FROM decision d JOIN configuration c ON c.id = d.configuration"
 UNDISTURBED = []
 DEFAULT = (64, 1)  # If it fails, its job is repeated after 30 s.
@@ -99,7 +99,7 @@ class Kills:
         for one in running:
             self.assertIn(one.wait(timeout=LIMIT_S).status, (0, 1))
         with contextlib.closing(sqlite3.connect(self.folder / "undisturbed.db")) as database:
-            UNDISTURBED.extend(sorted(database.execute(query)) for query in (ENDS, WINNERS))
+            UNDISTURBED.extend(set(database.execute(query)) for query in (ENDS, WINNERS))
         return UNDISTURBED
 
     # -- the disturbed run ---------------------------------------------------------------------------------------------
@@ -196,14 +196,15 @@ class Kills:
               f" attempts {dict(self.sql('SELECT class, count(*) FROM attempt GROUP BY class'))},"
               f" events {dict(self.sql('SELECT kind, count(*) FROM event GROUP BY kind'))}", flush=True)
         ends = self.sql(ENDS)
-        self.assertLessEqual({state for _, _, state, _ in ends}, {"done", "excluded"})
-        self.assertGreater(sum(state == "done" for _, _, state, _ in ends), 0.98 * count)
+        self.assertLessEqual({state for _, _, state in ends}, {"done", "excluded"})
+        self.assertGreater(sum(state == "done" for _, _, state in ends), 0.98 * count)
         self.assertEqual(self.sql("SELECT count(*) FROM attempt WHERE class = 'ok'"),
                          self.sql("SELECT count(*) FROM job WHERE state = 'done'"))
         self.assertEqual(self.sql("SELECT count(*) FROM attempt WHERE ended = 0"), [["0"]])
-        self.assertEqual([sorted(map(tuple, found)) for found in (ends, self.sql(WINNERS))], expected)
-        for status, candidates in self.planted.items():
-            self.assertLessEqual(set(candidates), self.failed(status))
+        for found, undisturbed in zip((ends, self.sql(WINNERS)), expected):
+            self.assertEqual(sorted(set(map(tuple, found)) ^ undisturbed)[:4], [], "not as in the undisturbed run")
+        for status, candidates in self.planted.items():  # A config that fails for many problems is not tried for more.
+            self.assertGreaterEqual(2 * len(self.failed(status) & set(candidates)), len(candidates))
         self.assertEqual([pid for pid in self.seen if is_alive(pid)], [], "workers outlive their agents")
 
 

@@ -16,8 +16,9 @@
 namespace attune {
 namespace {
 
-constexpr double kLookAgainS = 0.25;      // Pause between two claims that found nothing.
-constexpr double kLookAtOthersS = 4;      // The same while other agents hold jobs: three queries.
+constexpr double kFirstPauseS = 0.25;     // After a claim that found nothing; then twice as long, each time.
+constexpr double kFirstOthersPauseS = 1;  // The same while other agents hold jobs.
+constexpr double kMaxPauseS = 5;          // An idle agent sends up to four statements a look.
 constexpr double kCountPause = 20;        // Pause between two counts, in their own durations.
 constexpr double kMaxRetryWaitS = 90;     // Wait for jobs that are queued, free, and cannot be claimed yet.
 constexpr int kMaxTransientFailures = 3;  // Of one job in one run.
@@ -49,9 +50,12 @@ bool FleetWork::look(double now_s) {
     waits_since_s_.reset();
     blocked_since_s_.reset();
     said_waiting_ = false;
+    pause_s_ = 0;
     return true;
   }
-  next_look_s_ = now_s + (num_of_others() + before_.leased + before_.queued > 0 ? kLookAtOthersS : kLookAgainS);
+  const double first_s = num_of_others() + before_.leased + before_.queued > 0 ? kFirstOthersPauseS : kFirstPauseS;
+  pause_s_ = std::clamp(2 * pause_s_, first_s, kMaxPauseS);
+  next_look_s_ = now_s + pause_s_;
   return false;
 }
 
@@ -156,7 +160,7 @@ void FleetWork::done(ProblemId id, const TuneResult& result) {
   const ClaimedJob job = given_.at(id);
   given_.erase(id);
   costs_s_.erase(id);
-  next_look_s_ = 0;  // It may have freed another job.
+  next_look_s_ = pause_s_ = 0;  // It may have freed another job.
   if (lost_.erase(id) > 0) {
     ++counts_.num_lost;
     return;

@@ -125,6 +125,7 @@ class FleetWork final : public WorkSource {
   JobCounts before_ ATTUNE_GUARDED_BY(mutex_);  // Of FleetWorkOptions::steps_before.
   double next_count_s_ ATTUNE_GUARDED_BY(mutex_) = 0;
   double next_look_s_ ATTUNE_GUARDED_BY(mutex_) = 0, renewed_s_ ATTUNE_GUARDED_BY(mutex_);
+  double pause_s_ ATTUNE_GUARDED_BY(mutex_) = 0;                     // Before that look.
   std::optional<double> waits_since_s_ ATTUNE_GUARDED_BY(mutex_);    // For jobs that cannot be claimed yet.
   std::optional<double> blocked_since_s_ ATTUNE_GUARDED_BY(mutex_);  // While no agent works on the steps before.
   bool said_waiting_ ATTUNE_GUARDED_BY(mutex_) = false;

@@ -59,7 +59,6 @@ class FleetDialect {
     std::string_view on_conflict;  ///< Of the key columns {}: `SET`s of the row that is there follow.
     std::string_view new_value;    ///< The value of column {} that an INSERT was to store.
     std::string_view for_update;   ///< Ends a SELECT: locks its rows until the transaction ends.
-    std::string_view skip_locked;  ///< The same, but leaves out rows that other transactions have locked.
     std::string_view bytes;        ///< Bytes given as hexadecimal digits {}.
     std::string_view hex;          ///< The hexadecimal digits of the bytes in {}.
     /// After a table `job x` whose rows are sought by session and configuration, or by their ids: names that index.

@@ -25,7 +25,6 @@ constexpr FleetDialect::Words kMariadbWords = {
     .on_conflict = " ON DUPLICATE KEY UPDATE ",
     .new_value = "VALUES({})",
     .for_update = " FOR UPDATE",
-    .skip_locked = " FOR UPDATE SKIP LOCKED",
     .bytes = "x'{}'",
     .hex = "HEX({})",
     // Its planner does not know of rows that the same transaction has added.

@@ -23,7 +23,6 @@ constexpr FleetDialect::Words kPostgresqlWords = {
     .on_conflict = " ON CONFLICT ({}) DO UPDATE SET ",
     .new_value = "excluded.{}",
     .for_update = " FOR UPDATE",
-    .skip_locked = " FOR UPDATE SKIP LOCKED",
     .bytes = "decode('{}', 'hex')",
     .hex = "encode({}, 'hex')",
     .by_configuration = "",

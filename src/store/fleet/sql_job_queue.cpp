@@ -58,6 +58,8 @@ class ShortWait {
   int before_ms_;
 };
 
+using Leases = std::vector<std::pair<long long, long long>>;  ///< By job and token.
+
 class SqlJobQueue final : public JobQueue {
  public:
   SqlJobQueue(const StoreAddress& address, int max_wait_ms) : sql_(address, max_wait_ms) {}
@@ -70,9 +72,11 @@ class SqlJobQueue final : public JobQueue {
     const double now_s = steady_clock().now_s();
     bool looks_for_expired = now_s >= next_look_s_;
     for (;;) {
+      const Leases expired = looks_for_expired ? expired_leases(filter.session) : Leases();
       sql_.transaction([&] {
         claimed.clear();
-        if (looks_for_expired) end_expired_leases(filter.session);
+        queue_again(filter.session, expired, "its agent did not renew the lease",
+                    fmt::format(" AND lease_until < {}", sql_.words().now));
         for (const FleetStep step : claim_order(filter.steps)) claim_step(filter, step, max_count, claimed);
         std::ranges::sort(claimed, {}, &ClaimedJob::id);  // RETURNING has no order.
         if (!claimed.empty()) begin_attempts(filter, claimed);
@@ -171,7 +175,7 @@ class SqlJobQueue final : public JobQueue {
 
   size_t end_leases(int64_t session, const std::function<bool(const std::string&)>& has_ended) override {
     const Lock lock(mutex_);
-    std::vector<std::pair<long long, long long>> ended;
+    Leases ended;
     sql_.each<long long, long long, std::string>(
         "SELECT id, lease_token, agent FROM job WHERE session = :s AND lease_until > 0 AND state = 'leased'",
         [&](long long id, long long token, const std::string& agent) {
@@ -276,14 +280,15 @@ class SqlJobQueue final : public JobQueue {
                        job.id, job.token, outcome) == 1;
   }
 
-  void end_expired_leases(int64_t session) {
-    std::vector<std::pair<long long, long long>> expired;
+  /// Reads without locks: else each of many agents that look would wait for the claims of the others.
+  Leases expired_leases(int64_t session) {
+    Leases expired;
     sql_.each<long long, long long>(
         fmt::format("SELECT id, lease_token FROM job WHERE session = :s AND lease_until > 0 AND lease_until < {}"
-                    " AND state = 'leased' ORDER BY id{}",
-                    sql_.words().now, sql_.words().skip_locked),
+                    " AND state = 'leased' ORDER BY id",
+                    sql_.words().now),
         [&](long long id, long long token) { expired.emplace_back(id, token); }, session);
-    queue_again(session, expired, "its agent did not renew the lease");
+    return expired;
   }
 
   /// Whether a job may be claimed or a lease has expired: one query, for agents that wait.
@@ -298,13 +303,13 @@ class SqlJobQueue final : public JobQueue {
                filter.session, filter.session) != 0;
   }
 
-  /// Ends leases, by job and token, without an attempt. Returns how many were there.
-  size_t queue_again(int64_t session, const std::vector<std::pair<long long, long long>>& leases,
-                     const std::string& why) {
+  /// Ends leases that are still there and meet a condition, without an attempt. Returns how many.
+  size_t queue_again(int64_t session, const Leases& leases, const std::string& why, const std::string& condition = "") {
     size_t num_ended = 0;
     for (const auto& [id, token] : leases) {
       if (sql_.run("UPDATE job SET state = 'queued', agent = '', lease_until = 0, not_before = 0 WHERE id = :i"
-                   " AND lease_token = :t AND state = 'leased'",
+                   " AND lease_token = :t AND state = 'leased'" +
+                       condition,
                    id, token) == 0)
         continue;
       ++num_ended;

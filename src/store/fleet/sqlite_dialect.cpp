@@ -19,7 +19,6 @@ constexpr FleetDialect::Words kSqliteWords = {
     .on_conflict = " ON CONFLICT ({}) DO UPDATE SET ",
     .new_value = "excluded.{}",
     .for_update = "",  // A transaction excludes other writers.
-    .skip_locked = "",
     .bytes = "x'{}'",
     .hex = "hex({})",
     .by_configuration = "",
