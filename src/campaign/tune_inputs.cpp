@@ -13,6 +13,7 @@
 #include "base/locations.h"
 #include "base/text.h"
 #include "campaign/existing_rows.h"
+#include "compile/compiler.h"
 #include "device/device_kind.h"
 #include "formats/csv/table.h"
 #include "formats/tune_gemm/tune_gemm.h"
@@ -86,6 +87,10 @@ std::vector<std::string> surroundings(const DeviceInfo& device, const TuneOption
   }
   if (!missing.empty())
     notices.push_back("solvers that are not available on this machine (`attune list solvers` states why): " + missing);
+  for (const Compiler* const compiler : compilers()) {
+    if (std::string notice = compiler->targets(device.gfx) ? compiler->notice() : ""; !notice.empty())
+      notices.push_back(std::move(notice));
+  }
   for (const char* variable : {"GEMM_A4W4_BLOCKWISE_HIP_CLANG_PATH", "ATTUNE_HIP_CLANG_PATH"}) {
     if (std::getenv(variable)) notices.push_back(fmt::format("{} is set, but this build has no HIP solver", variable));
   }

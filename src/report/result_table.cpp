@@ -146,7 +146,8 @@ std::vector<std::string> result_legend(std::span<const Decision> decisions) {
       {"tie of", "tie of n: n kernels cannot be told apart by as much as --min-gain asks, so the default stays"},
       {"default is fastest", "default is fastest: nothing is faster, so it stays"},
       {kNoDefault,
-       "no default: no library here serves the shape, so the fastest of Attune's own kernels is compared with nothing"},
+       "no default: no library that takes part serves the shape, so the fastest of Attune's own kernels is compared "
+       "with nothing"},
       {name(Verdict::required),
        "required: the default does not keep what --require asks, so the fastest kernel that keeps it wins, even if it "
        "is slower"},
@@ -245,8 +246,8 @@ std::vector<std::string> default_notices(std::span<const Decision> decisions, co
       return one.has_default() && one.device_id == decision.device_id && one.problem.op() == decision.problem.op() &&
              type_of(one.problem, family) == type;
     });
-    std::string text =
-        fmt::format("no library serves {} on {}", is_type ? type : short_shape(decision.problem), decision.device_id);
+    std::string text = fmt::format("no library that takes part serves {} on {}",
+                                   is_type ? type : short_shape(decision.problem), decision.device_id);
     if (!packages.empty()) text += fmt::format("; {} {}", join(packages, " or "), packages.size() > 1 ? "do" : "does");
     if (std::ranges::find(notices, text) == notices.end()) notices.push_back(std::move(text));
   }

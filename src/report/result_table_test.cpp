@@ -96,8 +96,8 @@ TEST(ResultTable, NoticesNameThePackageWhoseSolverIsMissingOnceForAType) {
   const std::vector<Decision> decisions = {of_type("bf16", Verdict::no_default), of_type("fp16", Verdict::no_default),
                                            of_type("bf16", Verdict::no_default), of_type("fp32", Verdict::faster)};
   EXPECT_EQ(default_notices(decisions, no_solvers),
-            (std::vector<std::string>{"no library serves bf16 on cpu:0; libdnnl-dev does",
-                                      "no library serves fp16 on cpu:0"}));
+            (std::vector<std::string>{"no library that takes part serves bf16 on cpu:0; libdnnl-dev does",
+                                      "no library that takes part serves fp16 on cpu:0"}));
 }
 
 TEST(ResultTable, TheLegendExplainsTheWordsThatOccur) {

@@ -36,7 +36,7 @@ class TheProcessor(story.Story):
         self.put("bf16_untuned_gemm.csv", "M,N,K,bias,dtype,outdtype,out_scale\n4,32,16,False,fp32,fp32,1\n")
         tune = ("tune", "-i", "bf16_untuned_gemm.csv", "-o", "t.csv", "--quiet-wait", "0", "--max-trials", "4")
         result = self.attune(*tune)
-        self.assertIn("note: no library serves fp32 on cpu:0", result.stderr)
+        self.assertIn("note: no library that takes part serves fp32 on cpu:0", result.stderr)
         self.assertIn("1 without a default, which no mean includes", result.stdout)
         self.assertNotIn("×  ", result.stdout.split("errRatio")[1].split("default:")[0])
         decision = self.attune(*tune, "--all", "--json").json["results"][0]["decision"]

@@ -12,7 +12,6 @@
 #include "cli/flags/run_flags.h"
 #include "cli/flags/value_checks.h"
 #include "core/record.h"
-#include "search/strategy/strategy.h"
 
 namespace attune {
 namespace {
@@ -151,8 +150,8 @@ void add_search_flags(CLI::App& command, TuneOptions& options) {
       .add_option("--max-trials", options.max_trials,
                   "Number of candidates to try per solver, or all; what one that is behind leaves, the others may try")
       ->capture_default_str()
-      ->transform([](std::string text) { return text == "all" ? std::to_string(kAllTrials) : text; })
-      ->check(positive_number_error);
+      ->transform(number_of_trials)
+      ->check(trials_error);
   add_rule_flags(command, options.rules, options.where);
   command.add_option("--warmup", options.warmup, "Untimed rounds of --search exhaustive")
       ->capture_default_str()

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "search/strategy/strategy.h"
 
 namespace attune {
 namespace {
@@ -53,6 +54,11 @@ std::string range_error(const std::string& text, int64_t min, int64_t max) {
 }
 
 std::string positive_number_error(const std::string& text) { return positive_error(text, kMost); }
+std::string trials_error(const std::string& text) {
+  const std::string error = text == "all" ? "" : positive_number_error(text);
+  return error.empty() ? "" : error + "; or all";
+}
+std::string number_of_trials(std::string text) { return text == "all" ? std::to_string(kAllTrials) : text; }
 std::string natural_number_error(const std::string& text) { return natural_error(text, kMost); }
 std::string positive_count_error(const std::string& text) { return positive_error(text, kMaxCount); }
 std::string natural_count_error(const std::string& text) { return natural_error(text, kMaxCount); }

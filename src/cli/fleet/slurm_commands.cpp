@@ -217,7 +217,7 @@ void add_submit_command(CLI::App& fleet, Action& chosen) {
   submit->add_option("--journal", options->journal, as_run + "; on a local disk of the node");
   submit->add_option("--cache", options->cache, as_run + "; shared by all nodes, each kernel is compiled once");
   submit->add_option("--patience", options->patience, as_run);
-  submit->add_option("--max-trials", options->max_trials, as_run)->check(positive_number_error);
+  submit->add_option("--max-trials", options->max_trials, as_run)->check(trials_error);
   submit->add_option("--quiet-wait", options->quiet_wait, as_run)->check(amount_error);
   submit->add_option("--wait", options->wait, as_run)->capture_default_str();
   add_json_flag(*submit, options->json);

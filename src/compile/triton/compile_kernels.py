@@ -20,6 +20,7 @@ import sys
 
 REQUESTS, ANSWERS = 3, 4
 MAX_LOG = 16000  # Characters.
+LOW_SPACE = 4 << 20  # Bytes. Triton reports a full disk as an error of the kernel.
 DIVISORS = ("2", "4", "8", "16")
 
 
@@ -120,6 +121,8 @@ def answer_to(request):
     try:
         return compiled(request)
     except (Exception, SystemExit) as error:
+        if shutil.disk_usage(".").free < LOW_SPACE:
+            sys.exit("no space is left in the folder of temporary files")
         return {"ok": False, "log": described(error)}
 
 

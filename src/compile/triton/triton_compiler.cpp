@@ -33,6 +33,17 @@ std::string TritonCompiler::toolchain() const {
   return "triton-" + package.version + "-" + package.hash.substr(0, 8);
 }
 
+std::string TritonCompiler::notice() const {
+  try {
+    const std::string version = triton_package().version;
+    if (is_tested_triton(version)) return {};
+    return fmt::format("Triton {} compiles kernels here, and this version of Attune is tested with 3.6 and 3.9",
+                       version);
+  } catch (const Error&) {
+    return {};  // Its solver is not available then, and says why.
+  }
+}
+
 bool TritonCompiler::targets(std::string_view arch) const {
   return triton_architecture(arch).value_or(0) >= kFirstArchitecture;
 }

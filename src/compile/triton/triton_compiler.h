@@ -23,6 +23,7 @@ class TritonCompiler final : public LibraryCompiler {
   /// `triton-3.9.0-<8 hexadecimal digits>`: the package's version and the hash of its list of files, which has a hash
   /// of each. Runs Python, without importing the package. Throws unavailable, naming what to install.
   std::string toolchain() const override;
+  std::string notice() const override;
   bool targets(std::string_view arch) const override;
   uint32_t command_version() const override { return 1; }
   CompilerLimits limits() const override;

@@ -11,8 +11,7 @@
 
 namespace attune::triton {
 
-/// Names of the rule sets, the default first: this program's, and those of Triton's tuning script in its versions 3.4
-/// and 2.
+/// Names of the rule sets, the default first: this program's, and two of Triton's tuning script (versions 3.4 and 2).
 inline constexpr std::string_view kAttuneRules = "attune", kScriptRules = "tune_gemm", kScriptV2Rules = "tune_gemm_v2";
 
 /// Whether a device is AMD's, whose compiler has parameters of its own.

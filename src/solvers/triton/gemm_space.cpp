@@ -157,7 +157,7 @@ std::vector<Config> gemm_starts(const Problem& problem, const DeviceInfo& device
     add(16, 128, 64, 4, 5);
   }
   add(16, 16, 32, 1, 3);
-  add(16, 16, 16, 1, 1);  // For what is too small for all others.
+  add(16, 16, 16, 1, 1);  // For products that are too small for all others.
   return starts.take();
 }
 

@@ -51,7 +51,7 @@ struct TritonKernel {
     grid.shared_bytes = reported(binary, "shared_bytes");
     kernel = kernels.load(binary, entry, grid.shared_bytes);
   }
-  /// `arguments`: those that the kernel's text names; two pointers follow, to scratch memory and for a profiler.
+  /// `arguments`: as the kernel's text names them; two pointers follow, to scratch memory and for a profiler.
   template <size_t kSize>
   void enqueue(int64_t num_programs, const std::array<void*, kSize>& arguments, CUstream stream) const {
     void* none = nullptr;

@@ -27,7 +27,7 @@ def gemm(a, b, bias, c, m, n, k, k_of_part, group_size_m, A_IS_KM: tl.constexpr,
     steps = tl.arange(0, BLOCK_SIZE_K)
     k_begin = part * k_of_part
     k_end = tl.minimum(k, k_begin + k_of_part)
-    # Where memory lies along k, what is beyond the last row reads the last row again, without a mask.
+    # Where memory lies along k, places beyond the last row read the last row again, without a mask.
     if A_IS_KM:
         a_at = a + (k_begin + steps).to(tl.int64)[None, :] * m + rows[:, None]
     else:
