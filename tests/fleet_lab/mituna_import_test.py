@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: MIT
 """A session of MITuna's database, whose tables are made here, as a session of the fleet's store."""
+import os
+import re
+import subprocess
+
 import lab_case
 import story
 
@@ -104,6 +108,22 @@ class MitunaImport(lab_case.LabStory):
         self.assertIn("session 2 of gfx908/120: 1 configuration, 1 new", self.attune(*importing, "1").stdout)
         first = self.attune("configs", "list", "--json").json[0]
         self.assertIn("golden 2 gfx90a68 ConvDirectNaiveConvFwd 0.5 ms 8", self.attune("configs", "show", first["id"]).stdout)
+
+    def test_a_dump_is_imported_from_the_database_that_it_was_loaded_into(self):
+        user, host, port = re.fullmatch(r"\w+://(\w+)@([\d.]+):(\d+)", self.address).groups()
+        at = ["--no-defaults", "-h", host, "-P", port, "-u", user]
+        secret = {**os.environ, "MYSQL_PWD": self.password}
+        with open(self.work / "dump.sql", "wb") as file:
+            subprocess.run(["mariadb-dump", *at, "--no-tablespaces", self.database], stdout=file, env=secret, check=True)
+        importing = ("session", "import", "-l", "why")
+        self.refused(*importing, "-t", "t", "-f", "dump.sql", says="load it into an empty one with `mariadb DATABASE < dump.sql`")
+        scratch = self.database + "_scratch"
+        self.sql(f"CREATE DATABASE {scratch}", database="mysql")
+        with open(self.work / "dump.sql", "rb") as file:
+            subprocess.run(["mariadb", *at, scratch], stdin=file, env=secret, check=True)
+        secret = f"?password_file={self.work / 'secret'}"
+        said = self.attune(*importing, "--from", f"{self.address}/{scratch}{secret}", "--session_id", "2").stdout
+        self.assertIn("session 1 of gfx90a/104: 1 configuration", said)
 
     def test_what_cannot_be_imported_is_one_sentence(self):
         importing = ("session", "import", "-l", "why")

@@ -146,6 +146,7 @@ int import_session(const SessionOptions& options) {
                          .tag = options.tag});
   }
   if (!options.custody.ticket.empty()) found.ticket = options.custody.ticket;
+  check_device(found);
   const auto store = open_fleet_store("");
   const auto results = open_foreign_results("");
   const SessionImport made = store_foreign_session(*store, *results, found, options.reason);

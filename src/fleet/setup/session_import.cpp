@@ -42,7 +42,6 @@ FleetEnvironment environment_of(const ForeignSession& found) {
                           .model = "unknown",
                           .processor = ""};
   nlohmann::ordered_json facts = device_json(device);
-  device_from_json(facts, "the device of " + shown(found.source, 500));  // Refuses names that no device has.
   facts.erase("bandwidth_gbs");
   facts.erase("peak_gflops");
   return {
@@ -77,6 +76,11 @@ ForeignSession read_foreign_file(const std::string& file, const std::string& tag
           .configurations = std::move(imported.configurations),
           .results = std::move(imported.foreign),
           .notices = std::move(imported.notices)};
+}
+
+void check_device(const ForeignSession& found) {
+  device_from_json(nlohmann::json::parse(environment_of(found).device_json),
+                   "the device of " + shown(found.source, 500));
 }
 
 SessionImport store_foreign_session(FleetStore& store, ForeignResults& results, const ForeignSession& found,

@@ -34,6 +34,9 @@ struct SessionImport {
   size_t num_new = 0;  ///< Configurations that the store did not have.
 };
 
+/// Throws invalid_input for an architecture that no device has.
+void check_device(const ForeignSession& found);
+
 /// Keeps the configurations, the results as foreign ones, and a closed session that names both. Repeated, it replaces
 /// the results of the source.
 SessionImport store_foreign_session(FleetStore& store, ForeignResults& results, const ForeignSession& found,

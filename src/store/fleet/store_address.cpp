@@ -35,7 +35,8 @@ std::string safe_part(std::string_view text) {
 }
 
 [[noreturn]] void fail_unreadable(std::string_view text, const std::string& why) {
-  fail(ErrorCode::invalid_input, "the address of a store {}; it is {}: '{}'", why, kForms, safe_part(text));
+  fail(ErrorCode::invalid_input, "the address of ATTUNE_STORE or --from {}; it is {}: '{}'", why, kForms,
+       safe_part(text));
 }
 
 /// Replaces each %XX. Nothing for a broken one and for control characters.

@@ -104,5 +104,22 @@ TEST(StoreAddress, TheOlderToolsVariablesAreAliases) {
   EXPECT_EQ(store_address("").shown(), "/x/fleet.db");
 }
 
+TEST(StoreAddress, ADatabaseOfTheOlderToolHasAPasswordOfItsOwn) {
+  const TestEnvironment own("ATTUNE_STORE_PASSWORD", "own");
+  EXPECT_EQ(older_database_address("mysql://a@head/tuna").password, "");
+  const TestEnvironment older("TUNA_DB_USER_PASSWORD", "older");
+  const StoreAddress address = older_database_address("mariadb://a@head:3307/tuna");
+  EXPECT_EQ(address.password, "older");
+  EXPECT_EQ(address.shown(), "mariadb://a@head:3307/tuna");
+  for (const char* text : {"", "tuna.db", "sqlite:tuna.db", "postgresql://a@head/tuna"}) {
+    try {
+      older_database_address(text);
+      ADD_FAILURE() << text;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr("name it as mariadb://USER@HOST[:PORT]/DATABASE")) << text;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace attune
