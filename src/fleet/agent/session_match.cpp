@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "fleet/setup/measuring_protocol.h"
+
 namespace attune {
 namespace {
 
@@ -63,8 +65,9 @@ std::vector<std::string> differences(const FleetEnvironment& session, const Flee
       found.push_back(fmt::format("the device's fingerprint is '{}' in the session and '{}' here", session.fingerprint,
                                   here.fingerprint));
   }
-  compare_facts({session.versions.begin(), session.versions.end()}, {here.versions.begin(), here.versions.end()},
-                found);
+  Facts versions(here.versions.begin(), here.versions.end());
+  if (!session.versions.contains(kProtocolComponent)) versions.erase(kProtocolComponent);  // A session of before.
+  compare_facts({session.versions.begin(), session.versions.end()}, versions, found);
   compare_facts(facts_of_variables(session.variables), facts_of_variables(here.variables), found);
   return found;
 }

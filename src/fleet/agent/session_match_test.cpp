@@ -31,6 +31,15 @@ TEST(SessionMatch, NamesEachDifference) {
                                                       "OMP_NUM_THREADS is '2' in the session and absent here"));
 }
 
+TEST(SessionMatch, ComparesTheProtocolOfASessionThatStatesOne) {
+  FleetEnvironment here = kPinned, session = kPinned;
+  here.versions.emplace("protocol", "race/6 served");
+  EXPECT_THAT(differences(kPinned, here), IsEmpty()) << "a session of an earlier version";
+  session.versions.emplace("protocol", "race/5 served");
+  EXPECT_THAT(differences(session, here),
+              ElementsAre("protocol is 'race/5 served' in the session and 'race/6 served' here"));
+}
+
 TEST(SessionMatch, DescriptionsThatDoNotTellAreNamedByTheirFingerprint) {
   FleetEnvironment here = kPinned;
   here.fingerprint = "g";
