@@ -107,15 +107,21 @@ void CompileJobs::work(std::vector<ClaimedJob>& held) {
   if (!again.empty()) queue_.release(again);
 }
 
-/// Whether a search without a compiler may still want kernels. Its agent holds no job for a moment between two.
+/// Whether a search of an agent without a compiler may still want kernels. Such an agent holds no job for a moment
+/// between two, and one that was lost begins none.
 bool CompileJobs::awaits_searches() {
-  if (queue_.may_want_kernels(options_.filter.session)) wanted_until_s_ = clock_.now_s() + kBetweenSearchesS;
-  return clock_.now_s() < wanted_until_s_;
+  const double now_s = clock_.now_s();
+  const BareSearches searches = queue_.bare_searches(options_.filter.session);
+  if (searches != BareSearches::waiting) waiting_since_s_.reset();
+  if (searches == BareSearches::waiting && !waiting_since_s_) waiting_since_s_ = now_s;
+  if (searches == BareSearches::running || (waiting_since_s_ && now_s < *waiting_since_s_ + options_.max_wait_s))
+    searches_until_s_ = now_s + kBetweenSearchesS;
+  return searches_until_s_ && now_s < *searches_until_s_;
 }
 
 /// Waits a while if other agents hold jobs, which may come back. False: none can come.
 bool CompileJobs::pause_for_others(size_t num_own) {
-  if (!options_.waits_for_others) return false;
+  if (options_.max_wait_s <= 0) return false;
   if (options_.has_ended && queue_.end_leases(options_.filter.session, options_.has_ended) > 0) return true;
   if (queue_.counts(options_.filter).leased <= num_own && !awaits_searches()) return false;
   const double end_s = clock_.now_s() + kOthersPauseS;

@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,9 +30,9 @@ struct CompileJobsOptions {
   std::function<bool()> waits_for_store;
   /// Whether a solver that this machine cannot open counts as a library, which has nothing to compile.
   bool skips_unavailable = false;
-  /// Whether to wait while other agents hold jobs, which come back if these agents are lost, and while agents without a
-  /// compiler search.
-  bool waits_for_others = false;
+  /// Above 0: waits while other agents hold jobs, which come back if these agents are lost, and while agents without a
+  /// compiler search; so long for their next search.
+  double max_wait_s = 0;
   /// Whether another agent is known to have ended, so that its leases need not expire; empty: that is not known.
   std::function<bool(const std::string& agent)> has_ended;
   /// Called several times a second with the number of kernels that are missing; true: end the run.
@@ -81,7 +82,8 @@ class CompileJobs {
   Kernels& kernels_;
   const CompileJobsOptions options_;
   Clock& clock_;
-  double renewed_s_ = 0, wanted_until_s_ = 0;
+  double renewed_s_ = 0;
+  std::optional<double> searches_until_s_, waiting_since_s_;
   bool is_stopped_ = false;
   FleetCounts counts_;
 };

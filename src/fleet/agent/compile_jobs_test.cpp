@@ -68,7 +68,7 @@ class CompileJobsTest : public testing::Test {
     options.solvers = solvers_of_session_;
     options.on_job = [this](const EndedJob& job) { ended_.push_back(job); };
     options.skips_unavailable = has_no_device_;
-    options.waits_for_others = true;
+    options.max_wait_s = 60;
     options.has_ended = [](const std::string& agent) { return agent == "killed"; };
     options.stop = [this](size_t) { return is_stopped_; };
     CompileJobs jobs(queue_, solvers, device_, kernels, std::move(options), clock_);
@@ -170,8 +170,9 @@ TEST_F(CompileJobsTest, AWantedKernelIsBuiltAndOneThatDoesNotCompileFailsNoJob) 
 
 TEST_F(CompileJobsTest, WaitsForSearchesOfAgentsWithoutACompiler) {
   queue_.add(FleetStep::perf_compile, kGemm, kStatic);
-  queue_.num_polls_of_measuring = 1;
-  queue_.on_poll = [this] {
+  queue_.searches = {BareSearches::waiting, BareSearches::waiting, BareSearches::running};
+  queue_.on_search = [this] {
+    if (!queue_.searches.empty()) return;
     for (int x = 0; x < 40; ++x)
       queue_.wanted_kernels[1].push_back({kStatic, kGemm, Candidate::parse(fmt::format("static.gemm@1:x={}", x))});
     queue_.at(1).state = JobState::queued;
@@ -180,6 +181,13 @@ TEST_F(CompileJobsTest, WaitsForSearchesOfAgentsWithoutACompiler) {
   EXPECT_EQ(queue_.at(1).state, JobState::done);
   EXPECT_EQ(counts_.num_done, 2u);
   EXPECT_EQ(num_kernels(), 40u) << "32 at first";
+}
+
+TEST_F(CompileJobsTest, DoesNotWaitForAnAgentWithoutACompilerThatWasLost) {
+  queue_.add(FleetStep::perf_compile, kGemm, kStatic);
+  queue_.searches.assign(1000, BareSearches::waiting);
+  EXPECT_TRUE(run());
+  EXPECT_LT(clock_.now_s(), 100);
 }
 
 TEST_F(CompileJobsTest, AStopGivesJobsBack) {

@@ -182,7 +182,7 @@ class AgentRun {
                       .on_job = [this](const EndedJob& job) { on_job(job); },
                       .waits_for_store = [this] { return queue_.is_waiting(); },
                       .skips_unavailable = environments_.empty(),
-                      .waits_for_others = waits_.others_s > 0,
+                      .max_wait_s = waits_.others_s,
                       .has_ended = is_ended_agent,
                       .stop =
                           [&](size_t num_waiting) {

@@ -80,9 +80,10 @@ std::map<int64_t, std::vector<WantedCandidate>> PatientQueue::wanted(const std::
   return ask_or_throw([&] { return queue_.wanted(jobs); });
 }
 
-bool PatientQueue::may_want_kernels(int64_t session) {
+BareSearches PatientQueue::bare_searches(int64_t session) {
   const Lock lock(mutex_);
-  return ask([&] { return queue_.may_want_kernels(session); }, !has_given_up());
+  return ask([&] { return queue_.bare_searches(session); },
+             has_given_up() ? BareSearches::none : BareSearches::running);
 }
 
 size_t PatientQueue::end_leases(int64_t session, const std::function<bool(const std::string&)>& has_ended) {

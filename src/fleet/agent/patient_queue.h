@@ -37,8 +37,8 @@ class PatientQueue final : public JobQueue {
                  const std::vector<ShortListRow>& so_far) override;
   /// Throws StoreAway while the store is away.
   std::map<int64_t, std::vector<WantedCandidate>> wanted(const std::vector<ClaimedJob>& jobs) override;
-  /// True while the store is away.
-  bool may_want_kernels(int64_t session) override;
+  /// `running` while the store is away.
+  BareSearches bare_searches(int64_t session) override;
   size_t end_leases(int64_t session, const std::function<bool(const std::string& agent)>& has_ended) override;
   /// The last known ones while the store is away; none once it is given up, so that the run ends.
   JobCounts counts(const ClaimFilter& filter) override;

@@ -28,6 +28,10 @@ struct JobCounts {
 /// the compile jobs have had kMaxCompileRounds; the job stays with the agent. lost: the lease has ended.
 enum class Deferral : uint8_t { deferred, pointless, lost };
 
+/// Searches of agents without a compiler. waiting: a job can be claimed, and such an agent has been there. running:
+/// such an agent holds a job.
+enum class BareSearches : uint8_t { none, waiting, running };
+
 /// The queue of a fleet, as an agent sees it: a claim, its results and its state change in one transaction. Time is the
 /// store's. Thread-safe; several agents and processes may share one store. Throws Error{database} with one sentence.
 class JobQueue {
@@ -51,8 +55,8 @@ class JobQueue {
   /// What compile jobs must build for searches that were deferred, by job. Jobs without an entry build what their
   /// searches begin with.
   virtual std::map<int64_t, std::vector<WantedCandidate>> wanted(const std::vector<ClaimedJob>& jobs) = 0;
-  /// Whether an agent without a compiler (event `lacks_compiler`) holds a job, which it may defer.
-  virtual bool may_want_kernels(int64_t session) = 0;
+  /// What agents without a compiler (event `lacks_compiler`) do, who may defer jobs.
+  virtual BareSearches bare_searches(int64_t session) = 0;
   /// Queues the jobs of agents again that are known to have ended, without waiting for their leases. `has_ended` gets
   /// ClaimFilter::agent and calls nothing of the queue. Returns how many jobs.
   virtual size_t end_leases(int64_t session, const std::function<bool(const std::string& agent)>& has_ended) = 0;

@@ -275,20 +275,21 @@ TEST_P(JobQueueTest, ASearchIsDeferredForNewKernelsOnlyAndAFewTimes) {
   EXPECT_EQ(queue.defer(last, wanted_of({6}), {}), Deferral::lost);
 }
 
-TEST_P(JobQueueTest, AnAgentWithoutACompilerMayWantKernelsWhileItHoldsAJob) {
+TEST_P(JobQueueTest, SearchesOfAgentsWithoutACompilerAreKnown) {
   const auto store = open();
   const auto session = begin(*store, 1);
   store->load_jobs(load_of(session));
   JobQueue& queue = store->queue();
   work(queue, session, {FleetStep::perf_compile});
+  EXPECT_EQ(queue.bare_searches(session), BareSearches::none) << "there is no such agent";
   store->add_event(session, {.at = {}, .agent = "other", .kind = "lacks_compiler", .text = "compiler.hostcc"});
+  EXPECT_EQ(queue.bare_searches(session), BareSearches::waiting);
   const auto jobs = queue.claim(filter(session, {FleetStep::perf_eval}, "me"), 1);
-  EXPECT_FALSE(queue.may_want_kernels(session));
   const auto others = queue.claim(filter(session, {FleetStep::perf_eval}, "other"), 1);
-  EXPECT_TRUE(queue.may_want_kernels(session));
-  EXPECT_FALSE(queue.may_want_kernels(session + 1));
-  queue.release(others);
-  EXPECT_FALSE(queue.may_want_kernels(session));
+  EXPECT_EQ(queue.bare_searches(session), BareSearches::running);
+  EXPECT_EQ(queue.bare_searches(session + 1), BareSearches::none);
+  EXPECT_TRUE(queue.commit(others.at(0), job_outcome_of(others[0])));
+  EXPECT_EQ(queue.bare_searches(session), BareSearches::none) << "the other job is held by an agent with a compiler";
 }
 
 TEST_P(JobQueueTest, AContestThatLacksAKernelWaitsForTheCompileJobOfItsSolver) {

@@ -163,14 +163,18 @@ class SqlJobQueue final : public JobQueue {
     return wanted_kernels(sql_, jobs);
   }
 
-  bool may_want_kernels(int64_t session) override {
+  BareSearches bare_searches(int64_t session) override {
     const Lock lock(mutex_);
-    return sql_.number(
-               "SELECT CASE WHEN EXISTS (SELECT 1 FROM job j JOIN event e ON e.session = j.session AND e.agent = "
-               "j.agent"
-               " WHERE j.session = :s AND j.lease_until > 0 AND j.state = 'leased' AND e.kind = 'lacks_compiler')"
-               " THEN 1 ELSE 0 END",
-               session) != 0;
+    const long long found = sql_.number(
+        fmt::format("SELECT CASE WHEN NOT EXISTS (SELECT 1 FROM event a WHERE a.session = :s1"
+                    " AND a.kind = 'lacks_compiler') THEN 0 WHEN EXISTS (SELECT 1 FROM job l JOIN event e"
+                    " ON e.session = l.session AND e.agent = l.agent WHERE l.session = :s2 AND l.lease_until > 0"
+                    " AND l.state = 'leased' AND e.kind = 'lacks_compiler') THEN 2 WHEN EXISTS (SELECT 1 FROM job j"
+                    " WHERE j.session = :s3 AND j.step IN ({}) AND j.state = 'queued' AND j.not_before <= {})"
+                    " THEN 1 ELSE 0 END",
+                    list_of({FleetStep::perf_eval}), sql_.words().now),
+        session, session, session);
+    return found == 2 ? BareSearches::running : found == 1 ? BareSearches::waiting : BareSearches::none;
   }
 
   size_t end_leases(int64_t session, const std::function<bool(const std::string&)>& has_ended) override {

@@ -101,12 +101,13 @@ class FakeJobQueue final : public JobQueue {
     }
     return found;
   }
-  bool may_want_kernels(int64_t) override {
+  BareSearches bare_searches(int64_t) override {
     check_answers();
-    if (num_polls_of_measuring == 0) return false;
-    --num_polls_of_measuring;
-    if (on_poll) on_poll();
-    return true;
+    if (searches.empty()) return BareSearches::none;
+    const BareSearches next = searches.front();
+    searches.erase(searches.begin());
+    if (on_search) on_search();
+    return next;
   }
   size_t end_leases(int64_t, const std::function<bool(const std::string&)>& has_ended) override {
     size_t num_ended = 0;
@@ -143,9 +144,9 @@ class FakeJobQueue final : public JobQueue {
 
   std::vector<Job> jobs;
   std::map<int64_t, std::vector<WantedCandidate>> wanted_kernels;  ///< By compile job.
-  std::function<void()> on_poll;
-  int num_polls_of_measuring = 0;  ///< For how many questions an agent without a compiler holds a job.
-  int num_rounds = 3;              ///< Of compile jobs, before a deferral is pointless.
+  std::vector<BareSearches> searches;                              ///< Answers of bare_searches(), before `none`.
+  std::function<void()> on_search;
+  int num_rounds = 3;  ///< Of compile jobs, before a deferral is pointless.
   size_t num_claims = 0, num_renewals = 0, num_commits = 0;
   bool is_away = false;   ///< Calls fail for another reason than a store that is away.
   bool has_left = false;  ///< The store is away.
