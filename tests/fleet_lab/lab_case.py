@@ -61,16 +61,23 @@ class LabStory(story.Story):
     def environment(self, **more):
         return super().environment(**{"ATTUNE_STORE": self.store, "ATTUNE_STORE_PASSWORD": self.password, **more})
 
-    def sql(self, text, database=None):
-        """What a query gives, as lines of words."""
+    def client_command(self, text, database=None):
         user, host, port = re.fullmatch(r"\w+://(\w+)@([\d.]+):(\d+)", self.address).groups()
         database = database or self.database
         if self.server == "mariadb":
-            command = ["mariadb", "--no-defaults", "-N", "-B", "-h", host, "-P", port, "-u", user, database, "-e", text]
-        else:
-            command = ["psql", "-X", "-q", "-A", "-t", "-F", "\t", "-h", host, "-p", port, "-U", user, "-d", database, "-c", text]
-        secret = {"MYSQL_PWD": self.password, "PGPASSWORD": self.password}
-        done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **secret})
+            return ["mariadb", "--no-defaults", "-N", "-B", "-h", host, "-P", port, "-u", user, database, "-e", text]
+        return ["psql", "-X", "-q", "-A", "-t", "-F", "\t", "-h", host, "-p", port, "-U", user, "-d", database, "-c", text]
+
+    def client_environment(self):
+        return {**os.environ, "MYSQL_PWD": self.password, "PGPASSWORD": self.password}
+
+    def sql_or_nothing(self, text, database=None):
+        """What a query gives, as lines of words; None: it fails."""
+        done = subprocess.run(self.client_command(text, database), capture_output=True, text=True, env=self.client_environment())
+        return [line.split("\t") for line in done.stdout.splitlines()] if done.returncode == 0 else None
+
+    def sql(self, text, database=None):
+        done = subprocess.run(self.client_command(text, database), capture_output=True, text=True, env=self.client_environment())
         self.assertEqual(done.returncode, 0, done.stderr)
         return [line.split("\t") for line in done.stdout.splitlines()]
 

@@ -72,7 +72,7 @@ class PostgresqlDialect final : public FleetDialect {
   }
 
   std::vector<std::string> settings() const override {
-    return {"SET default_transaction_isolation = 'read committed'", "SET client_min_messages = warning",
+    return {"SET default_transaction_isolation = 'read committed'", "SET client_min_messages = error",
             "SET lock_timeout = '10s'", "SET idle_in_transaction_session_timeout = '60s'"};
   }
 
@@ -83,13 +83,14 @@ class PostgresqlDialect final : public FleetDialect {
   std::string lock_migrations() const override { return "SELECT pg_advisory_xact_lock(1098151014)"; }  // "Attf"
 
   SqlFault fault_of(std::string_view message, bool is_open) const override {
-    constexpr std::array<std::string_view, 13> kLost = {"Connection failed",        "server closed the connection",
-                                                        "terminating connection",   "no connection to the server",
-                                                        "could not receive data",   "could not send data",
-                                                        "SSL connection has been",  "the database system is",
-                                                        "Connection refused",       "timeout expired",
-                                                        "too many clients",         "connection slots are",
-                                                        "No such file or directory"};
+    constexpr std::array<std::string_view, 14> kLost = {
+        "Connection failed",         "server closed the connection",
+        "terminating connection",    "no connection to the server",
+        "could not receive data",    "could not send data",
+        "SSL connection has been",   "the database system is",
+        "Connection refused",        "timeout expired",
+        "too many clients",          "connection slots are",
+        "No such file or directory", "could not write"};  // To a disk that is full, as it connects.
     constexpr std::array<std::string_view, 5> kConflicts = {"deadlock detected", "could not serialize access",
                                                             "due to lock timeout", "could not obtain lock",
                                                             "tuple concurrently updated"};
