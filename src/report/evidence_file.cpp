@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <fstream>
 #include <map>
+#include <set>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -67,6 +69,28 @@ Query records_of(const Problem& problem, const MeasuredProblems& measured) {
           .pardons = false};
 }
 
+/// Starts a script of write_kept_scripts(), by which a later run knows it.
+constexpr std::string_view kScriptMark = "# attune tune --keep: ";
+
+bool is_script(const fs::path& file) {
+  std::string start(kScriptMark.size(), '\0');
+  return std::ifstream(file).read(start.data(), static_cast<std::streamsize>(start.size())) && start == kScriptMark;
+}
+
+/// The name, or `name_2.py` and so on: the first that is neither used in this run nor a file of somebody else.
+fs::path script_file(const fs::path& folder, const std::string& name, std::set<fs::path>& used) {
+  const fs::path wanted = folder / name;
+  for (int number = 1;; ++number) {
+    fs::path file = wanted;
+    if (number > 1)
+      file.replace_filename(fmt::format("{}_{}{}", wanted.stem().string(), number, wanted.extension().string()));
+    std::error_code missing;
+    const auto type = fs::symlink_status(file, missing).type();
+    if (type != fs::file_type::not_found && !(type == fs::file_type::regular && is_script(file))) continue;
+    if (used.insert(file).second) return file;
+  }
+}
+
 }  // namespace
 
 void check_evidence_output(const fs::path& file) {
@@ -101,6 +125,7 @@ std::pair<std::string, size_t> records_csv(const Journal& journal, const Query& 
 
 void write_kept_scripts(const fs::path& folder, const Journal& journal, const MeasuredProblems& measured,
                         const Registry& solvers) {
+  std::set<fs::path> used;
   for (const Problem& problem : measured.problems) {
     std::map<std::string, std::map<Config, double>> times;  // By solver.
     const Query query = records_of(problem, measured);
@@ -121,7 +146,9 @@ void write_kept_scripts(const fs::path& folder, const Journal& journal, const Me
       }
       std::ranges::stable_sort(timed, {}, &TimedConfig::us);
       const KeptScript script = solver->static_space()->script(problem, timed);
-      if (!script.name.empty()) write_file_atomically(folder / script.name, script.text);
+      if (script.name.empty()) continue;
+      write_file_atomically(script_file(folder, script.name, used),
+                            fmt::format("{}{}\n{}", kScriptMark, problem.key(), script.text));
     }
   }
 }

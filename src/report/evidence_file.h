@@ -28,7 +28,8 @@ struct MeasuredProblems {
 void write_profile(const std::filesystem::path& file, const Journal& journal, const MeasuredProblems& measured);
 
 /// Writes into a folder the scripts of solvers that have one (StaticSpace::script()), each with the configs that were
-/// right, by the fastest time in the journal. Throws io.
+/// right, by the fastest time in the journal. A script replaces one of an earlier run; a file of another origin stays,
+/// and the script gets another name. Throws io.
 void write_kept_scripts(const std::filesystem::path& folder, const Journal& journal, const MeasuredProblems& measured,
                         const Registry& solvers);
 

@@ -37,14 +37,13 @@ std::string config_text(const GemmConfig& one) {
 KeptScript generated_script(const Problem& problem, std::span<const TimedConfig> configs) {
   const auto shape = GemmShape::of(problem);
   std::string text = fmt::format(
-      "# {}: kernels that `attune tune --keep` measured, the fastest first.\n"
-      "# Run it with a Python that has PyTorch and Triton; --help lists its options.\n"
+      "# Measured kernels, the fastest first. Run it with a Python that has PyTorch and Triton; --help lists options.\n"
       "{}{}{}\n"
       "M, N, K = {}, {}, {}\n"
       "A_IS_KM, B_IS_KN, HAS_BIAS = {}, {}, {}\n"
       "IN, OUT, LIMIT = {}, {}, {}\n",
-      problem.key(), kGemmText, kSumText, kScriptText, shape.m, shape.n, shape.k, python(shape.trans_a),
-      python(shape.b_is_kn), python(shape.bias), python_type(shape.in), python_type(shape.out), error_limit(shape.out));
+      kGemmText, kSumText, kScriptText, shape.m, shape.n, shape.k, python(shape.trans_a), python(shape.b_is_kn),
+      python(shape.bias), python_type(shape.in), python_type(shape.out), error_limit(shape.out));
   std::string names;
   for (const TimedConfig& timed : configs) {
     const auto one = GemmConfig::of(timed.config);
