@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Compares an agent with `attune tune` on 24 GEMM shapes, in interleaved pairs: time, and whether they choose alike.
 
-    tests/perf/fleet_against_tune.py ATTUNE [PAIRS [TRIALS]]     3 pairs, 8 candidates a solver
+    tests/perf/fleet_against_tune.py ATTUNE [PAIRS [TRIALS [SHAPES]]]     3 pairs, 8 candidates a solver, all shapes
 
 A run before the pairs compiles the kernels. Each run has a journal of its own. The agent's time is that of `fleet run`.
 Winners are alike if they are equal or one run's winner is among the ties of the other. Exit status 1: a bar is missed.
@@ -66,7 +66,8 @@ class Run:
         return {one["problem"]: (name_of(one["winner"]), {name_of(one["winner"]), *map(name_of, one["tied"])}) for one in decisions}
 
 
-def main(attune, pairs=3, trials=8):
+def main(attune, pairs=3, trials=8, shapes=len(SHAPES)):
+    del SHAPES[int(shapes):]
     attune = Path(attune).resolve()
     with tempfile.TemporaryDirectory(prefix="fleet_against_tune") as folder:
         folder = Path(folder)
