@@ -22,17 +22,11 @@ constexpr double kSilenceS = 30;
 FleetKernels::FleetKernels(std::unique_ptr<SharedKernels> store, FleetKernelsOptions options, Clock& clock)
     : store_(std::move(store)), options_(std::move(options)), clock_(clock) {}
 
-/// Runs an action on the store, unless it was away a moment ago. The first failure is said.
-template <typename Action>
-void FleetKernels::ask(Action action) {
-  if (clock_.now_s() < silent_until_s_) return;
-  try {
-    action();
-  } catch (const Error& error) {
-    if (dynamic_cast<const StoreAway*>(&error) != nullptr) silent_until_s_ = clock_.now_s() + kSilenceS;
-    if (!std::exchange(said_, true) && options_.say)
-      options_.say(fmt::format("kernels are not shared: {}", error.what()));
-  }
+/// The first one is said. A store that is away is not asked for a while.
+void FleetKernels::note_failure(const Error& error) {
+  if (dynamic_cast<const StoreAway*>(&error) != nullptr) silent_until_s_ = clock_.now_s() + kSilenceS;
+  if (!std::exchange(said_, true) && options_.say)
+    options_.say(fmt::format("kernels are not shared: {}", error.what()));
 }
 
 std::vector<Binary> FleetKernels::fetch(std::span<const CompileTask> tasks) {
@@ -45,11 +39,15 @@ std::vector<Binary> FleetKernels::fetch(std::span<const CompileTask> tasks) {
   std::vector<Binary> found;
   if (keys.empty()) return found;
   const Lock lock(mutex_);
-  ask([&] {
+  send();
+  if (is_silent()) return found;
+  try {
     for (const SharedKernel& kernel : store_->get(keys)) {
       if (auto binary = checked(kernel)) found.push_back(*std::move(binary));
     }
-  });
+  } catch (const Error& error) {
+    note_failure(error);
+  }
   return found;
 }
 
@@ -97,31 +95,43 @@ void FleetKernels::put(std::span<const SharedKernel> kernels) {
   if (failure) throw *failure;
 }
 
+/// Whether the session's compiler made it.
+bool FleetKernels::is_of_session(const Binary& binary) const {
+  const auto compiler = binary.metadata.find("compiler");
+  if (compiler == binary.metadata.end()) return false;
+  const auto toolchain = options_.toolchains.find(compiler->second);
+  return toolchain != options_.toolchains.end() && toolchain->second == binary.toolchain;
+}
+
 void FleetKernels::offer(std::span<const Binary> binaries) {
-  std::vector<KernelKey> keys;
-  std::vector<const Binary*> own;
-  for (const Binary& binary : binaries) {
-    const auto compiler = binary.metadata.find("compiler");
-    if (compiler == binary.metadata.end()) continue;
-    const auto toolchain = options_.toolchains.find(compiler->second);
-    if (toolchain == options_.toolchains.end() || toolchain->second != binary.toolchain) continue;
-    keys.push_back({binary.arch, binary.recipe, binary.toolchain});
-    own.push_back(&binary);
-  }
-  if (keys.empty()) return;
   const Lock lock(mutex_);
-  ask([&] {
+  for (const Binary& binary : binaries) {
+    if (is_of_session(binary)) unsent_.push_back(binary);
+  }
+  send();
+}
+
+void FleetKernels::send() {
+  if (unsent_.empty() || is_silent()) return;
+  std::vector<KernelKey> keys;
+  for (const Binary& one : unsent_) keys.push_back({one.arch, one.recipe, one.toolchain});
+  try {
     const auto missing = store_->missing(keys);
     const std::set<KernelKey> wanted(missing.begin(), missing.end());
     std::vector<SharedKernel> kernels;
-    for (size_t i = 0; i < own.size(); ++i) {
+    for (size_t i = 0; i < keys.size(); ++i) {
       if (!wanted.contains(keys[i])) continue;
-      std::string bytes = read_file(own[i]->file);
-      if (sha256(bytes) == own[i]->sha256)
-        kernels.push_back({keys[i], own[i]->sha256, own[i]->metadata, std::move(bytes)});
+      std::string bytes = read_file(unsent_[i].file);
+      if (sha256(bytes) == unsent_[i].sha256)
+        kernels.push_back({keys[i], unsent_[i].sha256, unsent_[i].metadata, std::move(bytes)});
     }
     put(kernels);
-  });
+  } catch (const StoreAway& error) {
+    return note_failure(error);
+  } catch (const Error& error) {
+    note_failure(error);
+  }
+  unsent_.clear();
 }
 
 }  // namespace attune

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/mutex.h"
 #include "process/temporary_folder.h"
 #include "store/fleet/kernels/shared_kernels.h"
@@ -25,7 +26,7 @@ struct FleetKernelsOptions {
 
 /// Kernels that a fleet's agents share through the store, for agents without a common folder. A kernel whose bytes do
 /// not match their SHA-256 is refused: it is removed from the store, which gets an event. While the store is away there
-/// are no kernels; it is asked again after a while. Thread-safe.
+/// are no kernels; it is asked again after a while and gets what was offered meanwhile. Thread-safe.
 class FleetKernels final : public KernelExchange {
  public:
   /// `clock` must outlive this.
@@ -34,8 +35,10 @@ class FleetKernels final : public KernelExchange {
   void offer(std::span<const Binary> binaries) override;
 
  private:
-  template <typename Action>
-  void ask(Action action) ATTUNE_REQUIRES(mutex_);
+  bool is_of_session(const Binary& binary) const;
+  bool is_silent() ATTUNE_REQUIRES(mutex_) { return clock_.now_s() < silent_until_s_; }
+  void send() ATTUNE_REQUIRES(mutex_);
+  void note_failure(const Error& error) ATTUNE_REQUIRES(mutex_);
   void put(std::span<const SharedKernel> kernels) ATTUNE_REQUIRES(mutex_);
   std::optional<Binary> checked(const SharedKernel& kernel) ATTUNE_REQUIRES(mutex_);
 
@@ -44,8 +47,9 @@ class FleetKernels final : public KernelExchange {
   const FleetKernelsOptions options_;
   Clock& clock_;
   const TemporaryFolder folder_{"fleet-kernels"};
+  std::vector<Binary> unsent_ ATTUNE_GUARDED_BY(mutex_);  // Offered while the store was away.
   size_t num_files_ ATTUNE_GUARDED_BY(mutex_) = 0;
-  double silent_until_s_ ATTUNE_GUARDED_BY(mutex_) = 0;  // The store failed.
+  double silent_until_s_ ATTUNE_GUARDED_BY(mutex_) = 0;  // The store was away.
   bool said_ ATTUNE_GUARDED_BY(mutex_) = false;
 };
 

@@ -137,9 +137,11 @@ TEST_F(FleetKernelsTest, AStoreThatIsAwayHasNoKernelsAndIsNotAskedForAWhile) {
   EXPECT_THAT(kernels_.fetch(std::vector{task("a")}), IsEmpty());
   EXPECT_EQ(stored_.num_calls, num_calls);
   EXPECT_EQ(said_, "kernels are not shared: the store does not answer\n");
+  kernels_.offer(std::vector{binary("b")});
   stored_.is_away = false;
   clock_.sleep_s(31);
   EXPECT_THAT(kernels_.fetch(std::vector{task("a")}), SizeIs(1));
+  EXPECT_THAT(stored_.all, SizeIs(2)) << "what was offered meanwhile is stored";
 }
 
 }  // namespace
