@@ -175,10 +175,6 @@ class FleetJobs {
   /// The latest events of a kind, newest first.
   virtual std::vector<FleetEvent> events(int64_t session, const std::string& kind, size_t max_count) = 0;
   virtual JobQueue& queue() = 0;
-  /// Whether machines share the store: it is no file.
-  virtual bool is_server() const = 0;
-  /// The kernels that agents share, with a connection of their own.
-  virtual std::unique_ptr<SharedKernels> open_kernels() = 0;
   /// Visits the configurations of a tag in the order of their import. An empty tag: those with jobs in the session. All
   /// answers are of one moment. A decision whose job is open again is missing.
   virtual void visit_answers(int64_t session, const std::string& tag,
@@ -189,7 +185,13 @@ class FleetJobs {
 /// machine's own log. Every function can be repeated; its changes are stored as a whole or not at all. Throws
 /// StoreAway if a server does not answer, else Error{database}, or invalid_input with the command that must come first.
 /// Not thread-safe, except queue().
-class FleetStore : public FleetCatalogue, public FleetSessions, public FleetJobs {};
+class FleetStore : public FleetCatalogue, public FleetSessions, public FleetJobs {
+ public:
+  /// Whether machines share the store: it is no file.
+  virtual bool is_server() const = 0;
+  /// The kernels that agents share, with a connection of their own.
+  virtual std::unique_ptr<SharedKernels> open_kernels() = 0;
+};
 
 /// Whether a missing store is made.
 enum class FleetStoreUse : uint8_t { create, existing };
