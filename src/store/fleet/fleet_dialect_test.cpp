@@ -16,6 +16,11 @@ TEST(FleetDialect, AHostThatIsNotFoundMayBeFoundLater) {
             SqlFault::lost);
 }
 
+TEST(FleetDialect, AServerThatCannotWriteAsItConnectsIsAway) {
+  EXPECT_EQ(postgresql_dialect().fault_of("FATAL:  could not write init file", false), SqlFault::lost);
+  EXPECT_EQ(postgresql_dialect().fault_of("FATAL:  role \"x\" does not exist", false), SqlFault::refused);
+}
+
 TEST(FleetDialect, ARowThatIsThereIsADuplicate) {
   EXPECT_EQ(mariadb_dialect().fault_of("Duplicate entry '1' for key 'PRIMARY'", true), SqlFault::duplicate);
   EXPECT_EQ(postgresql_dialect().fault_of("ERROR: duplicate key value violates unique constraint \"a\"", true),
