@@ -53,6 +53,9 @@ void check_options(const TuneOptions& options) {
     fail(ErrorCode::invalid_input,
          "--errRatio must be above 0, because a candidate's errors must stay below it; got {}", options.err_ratio);
   if (parse_requirement(options.require) == Requirement::none) return;
+  if (parse_timed_values(options.init_type) != TimedValues::randn)
+    fail(ErrorCode::invalid_input,
+         "what --require asks is compared on N(0,1), so it cannot be combined with --init_type {}", options.init_type);
   if (options.search == "exhaustive")
     fail(ErrorCode::invalid_input,
          "--search exhaustive measures in one process, and what --require asks is compared between processes");

@@ -133,19 +133,24 @@ void write_kept_scripts(const fs::path& folder, const Journal& journal, const Me
       const auto& record = std::get<Record>(entry);
       const double us = median_us(record);
       if (us <= 0) return;
+      const Solver* const solver = solvers.find(record.candidate.solver);
+      if (solver == nullptr || solver->version() != record.candidate.version) return;
       const auto [at, is_new] = times[record.candidate.solver].emplace(record.candidate.config, us);
       if (!is_new) at->second = std::min(at->second, us);
     });
     for (const auto& [id, configs] : times) {
       const Solver* const solver = solvers.find(id);
-      if (solver == nullptr || solver->static_space() == nullptr) continue;
+      const StaticSpace* const stated = solver->static_space();
+      if (stated == nullptr || stated->script(problem, {}).name.empty()) continue;
+      const SearchSpace space = stated->space(problem, measured.device);
       std::vector<TimedConfig> timed;
       for (const auto& [config, us] : configs) {
+        if (!space.index_of(config)) continue;  // Of a file.
         const auto tasks = solver->compile_tasks(problem, config, measured.device);
         timed.push_back({config, us, tasks.empty() ? "" : tasks.front().recipe()});
       }
       std::ranges::stable_sort(timed, {}, &TimedConfig::us);
-      const KeptScript script = solver->static_space()->script(problem, timed);
+      const KeptScript script = stated->script(problem, timed);
       if (script.name.empty()) continue;
       write_file_atomically(script_file(folder, script.name, used),
                             fmt::format("{}{}\n{}", kScriptMark, problem.key(), script.text));

@@ -19,11 +19,13 @@ using testing::StartsWith;
 class ScriptedSolver final : public Solver, public StaticSpace {
  public:
   std::string_view id() const override { return "fake.gemm"; }
-  std::string_view version() const override { return "1"; }
+  std::string_view version() const override { return "1+2.6"; }
   std::string_view title() const override { return "for tests"; }
   Support supports(const Problem&, const DeviceInfo&) const override { return {}; }
   const StaticSpace* static_space() const override { return this; }
-  SearchSpace space(const Problem&, const DeviceInfo&) const override { return {}; }
+  SearchSpace space(const Problem&, const DeviceInfo&) const override {
+    return SearchSpace::product({{.name = "a", .values = {int64_t{1}, int64_t{2}}}}, {});
+  }
   Config default_config(const Problem&, const DeviceInfo&) const override { return {}; }
   KeptScript script(const Problem&, std::span<const TimedConfig> configs) const override {
     KeptScript script{.name = "kernels.py", .text = {}};
@@ -59,6 +61,7 @@ TEST_F(KeptScripts, ListTheConfigsOfAProblemTheFastestFirst) {
   add("a=1", 3);
   add("a=2", 2);
   add("a=1", 1);
+  add("b=7", 1);  // Of a version that had such configs.
   write();
   EXPECT_EQ(text("kernels.py"), "# attune tune --keep: " + kProblem.key() + "\na=1 1\na=2 2\n");
 }

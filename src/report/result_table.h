@@ -51,8 +51,8 @@ Summary summarise(std::span<const Decision> decisions);
 std::string summary_text(const Summary& summary);
 
 /// Tells a user which package would give shapes a default. One sentence for each device and type of the decisions
-/// without one: `no library that takes part serves bf16 on cpu:0; libdnnl-dev does`. It names the packages of FamilySpec::packages
-/// whose solver `solvers` lacks; without such a package the sentence ends after the device.
+/// without one: `no library that takes part serves bf16 on cpu:0; libdnnl-dev does`. It names the packages of
+/// FamilySpec::packages whose solver `solvers` lacks; without such a package the sentence ends after the device.
 std::vector<std::string> default_notices(std::span<const Decision> decisions, const Registry& solvers);
 
 }  // namespace attune

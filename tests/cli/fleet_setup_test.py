@@ -101,6 +101,18 @@ class Sequence(FleetStory):
             if one in {each["id"] for each in session["solvers"]}:
                 self.assertIn(one, session["versions"])
 
+    def test_agents_measure_as_the_session_says(self):
+        self.put("lines.txt", LINES)
+        self.attune("configs", "import", "-t", "t", "-f", "lines.txt")
+        self.attune("solvers", "update", "--devices", "fake:0")
+        session = self.attune("session", "init", "-l", "cold", "--inputs", "cold", "--devices", "fake:0", "--json").json
+        self.assertRegex(session["versions"]["protocol"], r"^race/\d+ cold ")
+        self.attune("jobs", "load", "--session", "1", "-t", "t", "--steps", "find_compile,find_eval", "-l", "x")
+        self.attune("fleet", "run", "--session", "1", "--devices", "fake:0", "--quiet-wait", "0")
+        again = self.attune("session", "init", "-l", "again", "--inputs", "cold", "--retune-stale", "--devices", "fake:0",
+                            "--json").json
+        self.assertEqual(again["retune"]["configurations"], [], "nothing is stale")
+
     def test_a_session_keeps_its_ticket_and_its_container_image(self):
         self.put("lines.txt", LINES)
         self.attune("configs", "import", "-t", "t", "-f", "lines.txt")

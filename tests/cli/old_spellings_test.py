@@ -66,6 +66,7 @@ REFUSED = [
     ("--benchmark", "--gemm_size_file"),
     ("--isolation thread", "--isolation"),
     ("--init_type ones", "randn"),
+    ("--init_type zeros --require deterministic", "N(0,1)"),
     ("-dtype_a fp16 -dtype_b bf16", "dtype"),
     ("--devices fake:0,cpu:0", "--devices cpu:0,cpu:1"),
     ("--devices fake:0,fake:1 --isolation none", "--isolation none"),

@@ -46,7 +46,6 @@ void add_run_command(CLI::App& fleet, Action& chosen) {
   run->add_option("--workers", tune.workers, "Number of worker processes of each device; 0: the default of its kind")
       ->capture_default_str()
       ->check(natural_number_error);
-  add_inputs_flag(*run, tune.inputs);
   add_quiet_wait_flag(*run, tune.quiet_wait_s);
   run->add_option("--patience", flags->run.patience, "How long to wait for a store that does not answer")
       ->capture_default_str();

@@ -35,6 +35,7 @@ struct SessionOptions {
   /// Read before the registry, which sets some.
   std::vector<std::string> variables = library_variables();
   std::string reason;
+  std::string inputs = "served";
   SessionCustody custody;
   DeviceChoice devices;
   RetuneOptions retune;
@@ -104,8 +105,8 @@ int begin_session(const SessionOptions& options) {
   const auto versions = versions_of(here, solvers);
   SessionCustody custody = options.custody;
   custody.image = container_image();
-  const int64_t id = store->begin_session(fleet_environment(environment.device(), options.variables, versions),
-                                          options.reason, custody);
+  const int64_t id = store->begin_session(
+      fleet_environment(environment.device(), options.variables, versions, options.inputs), options.reason, custody);
   std::optional<Retune> retune;
   if (options.retune.only_stale || options.retune.only_recurrent)
     retune = load_retune_jobs(*store, id, options.retune, open_foreign_results("").get());
@@ -250,6 +251,7 @@ void add_session_flags(CLI::App& command, Action& chosen) {
   init->add_option("--ticket", options->custody.ticket, "The order that it serves, such as a ticket's number")
       ->check(label_error);
   add_device_flags(*init, options->devices);
+  add_inputs_flag(*init, options->inputs);
   init->add_flag("--retune-stale", options->retune.only_stale,
                  "Load perf jobs for configurations whose last decision on this device is void: another driver, "
                  "measuring protocol, or version of a solver or library");

@@ -155,7 +155,8 @@ std::vector<std::string> differences_here(const FleetSession& session, const Age
   } else {
     const auto listed = list_solvers(*devices.environments.front().executor);
     solvers = solvers_of(listed);
-    here = fleet_environment(devices.info, options.tune.variables, versions_of(listed, session.solvers));
+    here = fleet_environment(devices.info, options.tune.variables, versions_of(listed, session.solvers),
+                             options.tune.inputs);
     for (const std::string& component : devices.missing_compilers)
       here.versions.insert_or_assign(component, session.environment.versions.at(component));
   }

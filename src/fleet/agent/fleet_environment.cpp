@@ -10,11 +10,11 @@
 namespace attune {
 
 FleetEnvironment fleet_environment(const DeviceInfo& device, const std::vector<std::string>& variables,
-                                   Versions versions) {
+                                   Versions versions, const std::string& inputs) {
   nlohmann::ordered_json facts = device_json(device);
   facts.erase("bandwidth_gbs");
   facts.erase("peak_gflops");
-  versions.emplace(kProtocolComponent, measuring_protocol(device));
+  versions.emplace(kProtocolComponent, measuring_protocol(device, inputs));
   return {.fingerprint = device.fingerprint(),
           .device_json = facts.dump(),
           .versions = std::move(versions),

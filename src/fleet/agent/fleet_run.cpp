@@ -34,6 +34,7 @@
 #include "fleet/agent/fleet_work.h"
 #include "fleet/agent/patient_queue.h"
 #include "fleet/setup/container_image.h"
+#include "fleet/setup/measuring_protocol.h"
 #include "report/json_output.h"
 #include "report/time_report.h"
 #include "solver/registry.h"
@@ -466,6 +467,8 @@ int run_fleet(const FleetRunOptions& asked) {
     print_line(stderr, "note: " + note);
   FleetRunOptions options = asked;
   if (options.steps.empty()) options.steps = steps_of(*store, options.session);
+  options.tune.inputs = pinned_inputs(session.environment.versions);
+  how.protocol.cache = parse_cache_policy(options.tune.inputs);
   // Workers run candidates, which need not know it.
   ::unsetenv("ATTUNE_STORE_PASSWORD");
   ::unsetenv("TUNA_DB_USER_PASSWORD");

@@ -11,11 +11,19 @@ std::string measuring_protocol(const Protocol& protocol) {
   return protocol.procedure.substr(0, protocol.procedure.find(' ')) + " " + protocol.measured_key();
 }
 
-std::string measuring_protocol(const DeviceInfo& device) {
-  const TuneOptions options;
+std::string measuring_protocol(const DeviceInfo& device, const std::string& inputs) {
+  TuneOptions options;
+  options.inputs = inputs;
   TunerOptions how = tuner_options(options);
   set_constants(how, options, device_kind(device.kind));
   return measuring_protocol(how.protocol);
+}
+
+std::string pinned_inputs(const Versions& versions) {
+  const auto protocol = versions.find(kProtocolComponent);
+  if (protocol == versions.end()) return "served";
+  const std::string_view measured = std::string_view(protocol->second).substr(protocol->second.find(' ') + 1);
+  return std::string(measured.substr(0, measured.find(' ')));
 }
 
 }  // namespace attune
