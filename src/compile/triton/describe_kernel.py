@@ -58,7 +58,8 @@ def parameter(one):
 
 
 def constant(name, value):
-    if value is None or isinstance(value, (bool, int)) or isinstance(value, str) and TEXT.fullmatch(value):
+    is_name = isinstance(value, str) and TEXT.fullmatch(value) and value not in ("True", "False", "None")
+    if value is None or isinstance(value, (bool, int)) or is_name:
         return value
     raise Refused(f"a config gives {name} a value that is no integer, truth value, name or None: {value!r}")
 
