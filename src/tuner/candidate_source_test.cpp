@@ -99,6 +99,8 @@ TEST(CandidateSource, AContenderWhoseConfigsTheRulesLeaveOutIsNotTried) {
   EXPECT_THAT(source.defaults(), ElementsAre(candidate_of("x.gemm", 1)));
   source.begin({});
   EXPECT_EQ(asked_of(source, 20, [](const Candidate&) { return 1; }), (std::map<std::string, int>{{"x.gemm", 2}}));
+  EXPECT_TRUE(source.exhausted());
+  EXPECT_THAT(source.remarks(), testing::IsEmpty());
 }
 
 /// The first correct one becomes the baseline.
