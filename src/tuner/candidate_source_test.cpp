@@ -77,7 +77,7 @@ TEST(CandidateSource, WhatIsBannedIsNotTriedAndSaid) {
   EXPECT_THAT(other.remarks(), ElementsAre("not tried, y.gemm is banned: all of it"));
 }
 
-/// The configs of a user's own kernels, of which none is the default.
+/// A solver of a user's own kernels, without a default config.
 Contender contender_without_default(std::string_view solver) {
   Contender one = contender(solver, 3);
   one.default_config = {};

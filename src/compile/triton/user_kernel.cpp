@@ -120,7 +120,7 @@ void check_utf8(std::string_view text, const std::string& file) {
   }
 }
 
-/// The line that the script printed, without its mark. Empty: there is none.
+/// The line that the script printed, without its mark. Empty if it printed no such line.
 std::string_view description_in(std::string_view output) {
   constexpr std::string_view kMark = "\nattune-kernel: ";
   const size_t mark = output.rfind(kMark);

@@ -83,7 +83,7 @@ const char* type_of(GemmRole role, const GemmShape& shape) {
   return attune::name(role == GemmRole::c ? shape.out : shape.in).data();
 }
 
-/// What is passed at a launch; the others are constants of the binary.
+/// Whether a launch passes the parameter; the binary has the others as constants.
 bool is_passed(const UserKernel::Parameter& parameter, const GemmShape& shape) {
   const GemmRole role = gemm_role(parameter.name);
   if (parameter.is_constexpr || is_one_stride(role, shape)) return false;
@@ -107,7 +107,7 @@ std::optional<std::string> constant_of(const UserKernel::Parameter& parameter, c
   return std::nullopt;
 }
 
-/// The number of a constant, or 1 where the kernel has no such parameter. Throws invalid_input for one that is none.
+/// The number of a constant, or 1 where the kernel has no such parameter. Throws invalid_input for text.
 int64_t constant_number(const UserKernel& kernel, GemmRole role, const Config& config) {
   const UserKernel::Parameter* const parameter = find_role(kernel, role);
   if (parameter == nullptr) return 1;
