@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "compile/triton/user_kernel_folder.h"
 #include "search/strategy/strategies.h"
 #include "solver/registry.h"
 
@@ -45,6 +46,7 @@ std::string procedure_text(const TuneOptions& options, const TunerOptions& tuner
   if (tuner.contest.max_pairs > 0) text += fmt::format(" pairs<={}", tuner.contest.max_pairs);
   if (options.no_split_k) text += " no-split-k";
   text += tuner.rules.text();
+  for (const std::string& kernel : chosen_user_kernels()) text += " kernel=" + kernel;
   return text;
 }
 

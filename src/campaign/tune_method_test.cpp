@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "testing/campaign_values.h"
+#include "testing/environment.h"
 
 namespace attune {
 namespace {
@@ -90,6 +91,12 @@ TEST(TuneMethod, TheProcedureNamesTheRulesOfTheUser) {
   for (const char* wrong : {"tile <= 32", "nothing.gemm: tile <= 32", "fake.gemm: tile <=", "fake.gemm:"})
     EXPECT_THROW(method([&](TuneOptions& options) { options.where = {wrong}; }), Error) << wrong;
   EXPECT_THROW(method([](TuneOptions& options) { options.rules = "tune_conv"; }), Error);
+}
+
+/// A decision without the kernel must not be reused where the user names it.
+TEST(TuneMethod, TheProcedureNamesTheKernelsOfTheUser) {
+  const TestEnvironment kernels("ATTUNE_TRITON_KERNELS", "f-1,g-2");
+  EXPECT_EQ(procedure([](TuneOptions&) {}), "race/6 auto/96 kernel=f-1 kernel=g-2");
 }
 
 TEST(TuneMethod, TheExhaustiveSearchMeasuresAllCandidates) {

@@ -18,6 +18,7 @@
 #include "cli/command.h"
 #include "cli/flags/arguments.h"
 #include "cli/flags/device_flags.h"
+#include "cli/flags/kernel_flag.h"
 #include "cli/flags/problem_option.h"
 #include "cli/flags/python_flag.h"
 #include "cli/flags/run_flags.h"
@@ -221,6 +222,7 @@ void add_kernels_flags(CLI::App& command, Action& chosen) {
       ->check(whole_numbers(0, 1024));
   add_cache_size_flag(*build, options->max_cache_bytes);
   add_python_flag(*build);
+  add_kernel_flag(*build);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/flags/arguments.h"
 #include "cli/flags/device_flags.h"
+#include "cli/flags/kernel_flag.h"
 #include "cli/flags/problem_option.h"
 #include "cli/flags/python_flag.h"
 #include "cli/flags/run_flags.h"
@@ -181,6 +182,7 @@ void add_list_flags(CLI::App& command, Action& chosen) {
   add_device_info_flag(command, options->info_file);
   add_rule_flags(command, options->rules, options->where);
   add_python_flag(command);
+  add_kernel_flag(command);
   command.add_flag("--pruned", options->pruned, "Also list the configs that rules exclude, and why");
   add_json_flag(command, options->json);
   command.callback([options, &chosen] { chosen = [options] { return run_list(*options); }; });

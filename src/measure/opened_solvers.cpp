@@ -90,6 +90,7 @@ Contender OpenedSolvers::contender(const SolverEntry& entry, const Problem& prob
     if (!opened.backend) return without(entry, opened.unavailable);
     Contender contender;
     contender.solver = entry.id;
+    contender.support = std::move(support);
     contender.versions = opened.backend->versions();
     contender.version = candidate_version(*entry.solver, contender.versions);
     contender.versions.insert(opened.builds.begin(), opened.builds.end());

@@ -34,6 +34,11 @@ const Contender* find_contender(std::span<const Contender> contenders, std::stri
   return found == contenders.end() ? nullptr : &*found;
 }
 
+bool lacks_default(const Contender& contender) {
+  return contender.default_config.values().empty() && contender.space.is_listed() && contender.space.size() > 0 &&
+         !contender.space.index_of(contender.default_config);
+}
+
 std::string candidate_version(const Solver& solver, const Versions& versions) {
   const auto own = versions.find(std::string(solver.id()));
   return own != versions.end() ? own->second : std::string(solver.version());
@@ -53,6 +58,7 @@ std::optional<std::string> why_unusable(const Candidate& candidate, const Proble
                  : why_outside(with_choices_of(space, candidate.config), candidate.config, problem, device);
   if (why && contender->invariant.size() > 0 && !why_outside(contender->invariant, candidate.config, problem, device))
     return std::nullopt;
+  if (why && !contender->support.reason.empty()) return *why + "; " + contender->support.reason;
   return why;
 }
 
@@ -78,7 +84,8 @@ static std::optional<Candidate> first_default(const Problem& problem, std::span<
   const FamilySpec& family = op_of(problem).family();
   const Contender* first = nullptr;
   for (const Contender& one : contenders) {
-    if (one.support.yes && (first == nullptr || is_before(family, one.solver, first->solver))) first = &one;
+    if (one.support.yes && !lacks_default(one) && (first == nullptr || is_before(family, one.solver, first->solver)))
+      first = &one;
   }
   if (first == nullptr) return std::nullopt;
   return Candidate{first->solver, first->version, first->default_config};

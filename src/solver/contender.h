@@ -46,6 +46,9 @@ std::optional<std::string> why_unreadable(const Candidate& candidate, std::strin
 /// The version that a solver's candidates carry: its backend's, which has the library's in it, else its own.
 std::string candidate_version(const Solver& solver, const Versions& versions);
 
+/// Whether a solver that supports the problem has no default config: its configs are the user's own.
+bool lacks_default(const Contender& contender);
+
 /// The contender of a solver, null when it is not among them.
 const Contender* find_contender(std::span<const Contender> contenders, std::string_view solver);
 

@@ -22,7 +22,7 @@
 
 namespace attune {
 
-/// Whether a solver supports a problem; `reason` is a clause for the report: `bf16 inputs need oneDNN`.
+/// Whether a solver supports a problem, or a clause: `bf16 inputs need oneDNN`; if it does, where its configs lie.
 struct Support {
   bool yes = true;
   std::string reason;
@@ -56,7 +56,7 @@ class Backend {
   /// Whether a config is one of space(). Nothing (the default): space() tells; a library answers where its list takes
   /// long to make, because a dispatcher asks for each plan.
   virtual std::optional<bool> offers(const Problem&, const Config&) { return std::nullopt; }
-  /// The library's own config, used when nobody tunes it.
+  /// The library's own config, used when nobody tunes it. Empty and not in space(): it has none (lacks_default()).
   virtual Config default_config(const Problem& problem) = 0;
   /// Other configs of space() that the library itself recommends, best first: searches begin with them, and the first
   /// that is correct is the default where default_config() is wrong. Empty (the default): the library names none.

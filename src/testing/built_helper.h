@@ -13,7 +13,7 @@ inline PoolOptions with_built_helpers() {
   const auto program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "attune";
   PoolOptions options;
   options.helper = {.arguments = {program.string(), "compile-worker"}, .environment = {}};
-  for (const char* name : {"LD_LIBRARY_PATH", "PATH"}) {
+  for (const char* name : {"LD_LIBRARY_PATH", "PATH", "ATTUNE_PYTHON"}) {
     if (const char* value = std::getenv(name)) options.helper.environment.emplace(name, value);
   }
   return options;

@@ -62,10 +62,10 @@ CandidateSource::CandidateSource(const WorkItem& item, const DeviceInfo& device,
       continue;
     }
     if (const Candidate default_config{contender.solver, contender.version, contender.default_config};
-        !is_refused(default_config))
-      defaults_.push_back(default_config);
-    else
+        is_refused(default_config))
       refusals_.push_back(default_config.name() + " " + ban_clause(*ban_of(default_config)));
+    else if (!lacks_default(contender))
+      defaults_.push_back(default_config);
     versions_.insert(contender.versions.begin(), contender.versions.end());
     // Rows of one weight share a config, which must serve every M.
     if (options.protocol.require == Requirement::batch_invariant) contender.space = contender.invariant;

@@ -77,6 +77,32 @@ TEST(CandidateSource, WhatIsBannedIsNotTriedAndSaid) {
   EXPECT_THAT(other.remarks(), ElementsAre("not tried, y.gemm is banned: all of it"));
 }
 
+/// A solver of a user's own kernels, without a default config.
+Contender contender_without_default(std::string_view solver) {
+  Contender one = contender(solver, 3);
+  one.default_config = {};
+  return one;
+}
+
+TEST(CandidateSource, AContenderWithoutADefaultIsSearchedAndNothingIsComparedWithIt) {
+  CandidateSource source({.problem = kProduct}, {}, {contender("x.gemm"), contender_without_default("own.gemm")},
+                         TunerOptions(), {});
+  EXPECT_THAT(source.defaults(), ElementsAre(candidate_of("x.gemm", 1)));
+  source.begin({});
+  EXPECT_EQ(asked_of(source, 20, [](const Candidate&) { return 1; })["own.gemm"], 3);
+}
+
+TEST(CandidateSource, AContenderWhoseConfigsTheRulesLeaveOutIsNotTried) {
+  Contender own = contender_without_default("own.gemm");
+  own.space = own.space.with_rule_set("attune", {{"chosen", "0", "another kernel is tuned"}});
+  CandidateSource source({.problem = kProduct}, {}, {contender("x.gemm"), own}, TunerOptions(), {});
+  EXPECT_THAT(source.defaults(), ElementsAre(candidate_of("x.gemm", 1)));
+  source.begin({});
+  EXPECT_EQ(asked_of(source, 20, [](const Candidate&) { return 1; }), (std::map<std::string, int>{{"x.gemm", 2}}));
+  EXPECT_TRUE(source.exhausted());
+  EXPECT_THAT(source.remarks(), testing::IsEmpty());
+}
+
 /// The first correct one becomes the baseline.
 TEST(CandidateSource, DefaultsComeInTheOrderOfTheFamilyWhateverTheIds) {
   std::vector<Contender> contenders;

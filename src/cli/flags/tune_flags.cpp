@@ -7,6 +7,7 @@
 #include "cli/flags/arguments.h"
 #include "cli/flags/attribute_flags.h"
 #include "cli/flags/gpu_flags.h"
+#include "cli/flags/kernel_flag.h"
 #include "cli/flags/model_flags.h"
 #include "cli/flags/python_flag.h"
 #include "cli/flags/run_flags.h"
@@ -211,6 +212,7 @@ void add_environment_flags(CLI::App& command, TuneOptions& options) {
       ->check(amounts(0.01, 1e6));
   add_cache_size_flag(command, options.kernels.max_cache_bytes);
   add_python_flag(command);
+  add_kernel_flag(command, &options.devices.ids);
   add_isolation_flag(command, options.isolation);
   command
       .add_option("--run-deadline", options.run_deadline_s,

@@ -36,11 +36,17 @@ def integer(text, option):
 
 
 def constant(text, option):
-    return text == "True" if text in ("True", "False") else integer(text, option)
+    if len(text) > 2 and text[0] == text[-1] == "'":
+        return text[1:-1]
+    return {"True": True, "False": False, "None": None}[text] if text in ("True", "False", "None") else integer(text, option)
 
 
-def parsed(options, names):
-    """The options as ASTSource and triton.compile() take them. `names`: the kernel's parameters."""
+def defaults_of(kernel):
+    return {one.name: one.default for one in getattr(kernel, "params", ()) if one.is_constexpr and one.has_default}
+
+
+def parsed(options, names, defaults):
+    """The options as ASTSource and triton.compile() take them. `names`: the kernel's parameters; `defaults`: of some."""
     signature, constants, attributes, launch = {}, {}, {}, {}
     for option in options:
         key, _, value = option.partition("=")
@@ -49,7 +55,7 @@ def parsed(options, names):
             kind = pieces[1]
         elif key == "--constant" and len(pieces) == 2:
             kind = "constexpr"
-        elif key in ("--num-warps", "--num-stages"):
+        elif key in ("--num-warps", "--num-stages", "--maxnreg"):
             launch[key[2:].replace("-", "_")] = integer(value, option)
             continue
         else:
@@ -63,6 +69,9 @@ def parsed(options, names):
             constants[place] = constant(pieces[1], option)
         elif len(pieces) == 3:
             attributes[place] = [["tt.divisibility", int(pieces[2])]]
+    for name in [name for name in defaults if name not in signature]:
+        signature[name] = "constexpr"
+        constants[(names.index(name),)] = defaults[name]
     missing = [name for name in names if name not in signature]
     if missing:
         raise Refused(f"no option gives these parameters of the kernel: {', '.join(missing)}")
@@ -88,9 +97,11 @@ def compiled(request):
     said = io.StringIO()
     try:
         kernel = getattr(imported(file, name), request["entry"], None)
+        while not isinstance(kernel, triton.runtime.JITFunction) and hasattr(kernel, "fn"):  # An autotuner.
+            kernel = kernel.fn
         if not isinstance(kernel, triton.runtime.JITFunction):
             raise Refused(f"the source has no @triton.jit function of this name: '{request['entry']}'")
-        signature, constants, attributes, launch = parsed(request["options"], kernel.arg_names)
+        signature, constants, attributes, launch = parsed(request["options"], kernel.arg_names, defaults_of(kernel))
         target = GPUTarget("cuda", integer(request["arch"].removeprefix("sm_"), request["arch"]), 32)
         with contextlib.redirect_stdout(said):  # The report of ptxas.
             binary = triton.compile(ASTSource(kernel, signature, constants, attributes), target=target, options=launch)

@@ -9,11 +9,14 @@ namespace attune {
 
 /// Compiles a Triton kernel (Python text with one `@triton.jit` function for each of the task's entries; one entry) to
 /// a cubin, by the Python package `triton`. It needs no GPU. The helper starts Python once, with a script of Attune's;
-/// the two exchange lines of JSON. Options of a task, in any order; each parameter of the kernel has one:
+/// the two exchange lines of JSON. Options of a task, in any order; each parameter of the kernel has one, unless it is
+/// a `tl.constexpr` with a default:
 ///   --argument=NAME:TYPE[:N]    a parameter of each launch; TYPE as Triton spells it: `*fp16`, `*bf16`, `*fp32`,
 ///                               `i32`, `i64`. `:N`, 2 to 16: its value (of a pointer: the address) is a multiple of N.
-///   --constant=NAME:VALUE       a `tl.constexpr` parameter; VALUE is an integer, True or False.
+///   --constant=NAME:VALUE       a `tl.constexpr` parameter, or one that is not passed at a launch; VALUE is an
+///                               integer, True, False, None or a text in single quotes.
 ///   --num-warps=N --num-stages=N    launch it with 32·N threads; buffers of the software pipeline.
+///   --maxnreg=N                 at most N registers a thread.
 /// The cubin's function takes the arguments in this order, then two pointers, to scratch memory (`scratch_bytes` for
 /// each block) and for a profiler; both may be null where `scratch_bytes` is 0. Source: triton/backends/nvidia, 3.6 and
 /// 3.9.

@@ -40,8 +40,8 @@ void CudaKernelModule::allow_shared_bytes(CUfunction kernel, uint32_t bytes) con
 }
 
 void CudaKernelModule::enqueue(CUfunction kernel, const LaunchGrid& grid, std::span<void* const> arguments,
-                               CUstream stream) const {
-  driver_.check(driver_.cuLaunchKernel(kernel, grid.blocks, 1, 1, grid.threads, 1, 1, grid.shared_bytes, stream,
+                               CUstream stream, uint32_t blocks_y) const {
+  driver_.check(driver_.cuLaunchKernel(kernel, grid.blocks, blocks_y, 1, grid.threads, 1, 1, grid.shared_bytes, stream,
                                        const_cast<void**>(arguments.data()), nullptr),
                 "launch a kernel");
 }

@@ -20,8 +20,10 @@ class CudaKernelModule final : public KernelModule {
   CUfunction function(const char* kernel) const;  ///< Lives as long as the module.
   /// Raises the limit of a kernel's shared memory above 48 KiB.
   void allow_shared_bytes(CUfunction kernel, uint32_t bytes) const;
-  /// Enqueues a kernel on a stream of the context, which must be current. Any thread.
-  void enqueue(CUfunction kernel, const LaunchGrid& grid, std::span<void* const> arguments, CUstream stream) const;
+  /// Enqueues a kernel on a stream of the context, which must be current. Any thread. `blocks_y`: the grid's blocks in
+  /// a second dimension.
+  void enqueue(CUfunction kernel, const LaunchGrid& grid, std::span<void* const> arguments, CUstream stream,
+               uint32_t blocks_y = 1) const;
 
  private:
   const CudaDriver& driver_;

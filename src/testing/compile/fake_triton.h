@@ -73,6 +73,28 @@ class JITFunction:
     def __init__(self, function):
         self.__name__ = function.__name__
         self.arg_names = list(inspect.signature(function).parameters)
+        self.params = [types.SimpleNamespace(name=one.name, is_constexpr="constexpr" in str(one.annotation),
+                                             has_default=one.default is not one.empty, default=one.default)
+                       for one in inspect.signature(function).parameters.values()]
+
+class Autotuner:
+    def __init__(self, fn, configs, reset_to_zero, restore_value, pre_hook):
+        self.fn, self.configs, self.user_defined_pre_hook = fn, configs, pre_hook is not None
+        self.reset_to_zero, self.restore_value = list(reset_to_zero or []), list(restore_value or [])
+
+class Heuristics:
+    def __init__(self, fn):
+        self.fn = fn
+
+class Config:
+    def __init__(self, kwargs, num_warps=4, num_stages=3, num_ctas=1, maxnreg=None, pre_hook=None):
+        self.__dict__.update(kwargs=kwargs, num_warps=num_warps, num_stages=num_stages, num_ctas=num_ctas, maxnreg=maxnreg, pre_hook=pre_hook)
+
+def autotune(configs, key, reset_to_zero=None, restore_value=None, pre_hook=None):
+    return lambda fn: Autotuner(fn, configs, reset_to_zero, restore_value, pre_hook)
+
+def heuristics(values):
+    return Heuristics
 
 runtime = types.SimpleNamespace(JITFunction=JITFunction)
 jit = JITFunction
