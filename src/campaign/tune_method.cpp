@@ -10,14 +10,17 @@
 #include "solver/registry.h"
 
 namespace attune {
+
+double duration_option(std::string_view text, std::string_view flag, bool may_be_zero) {
+  if (const auto seconds = parse_duration_s(text); seconds && (*seconds > 0 || may_be_zero)) return *seconds;
+  fail(ErrorCode::invalid_input, "{} expects a time such as 30s, 10m or 2h, got '{}'", flag, shown(text));
+}
+
 namespace {
 
-double duration_option(const std::string& text, std::string_view flag) {
-  if (text.empty()) return 0;
-  const auto seconds = parse_duration_s(text);
-  if (!seconds || *seconds <= 0)
-    fail(ErrorCode::invalid_input, "{} expects a time such as 30s, 10m or 2h, got '{}'", flag, text);
-  return *seconds;
+/// Returns 0, no limit, for an empty text.
+double limit_option(const std::string& text, std::string_view flag) {
+  return text.empty() ? 0 : duration_option(text, flag, false);
 }
 
 /// Checks library names against the solvers of this build; `all` gives the empty list.
@@ -98,8 +101,8 @@ TunerOptions tuner_options(const TuneOptions& options) {
   tuner.rules = parse_rule_choice(options.rules, options.where, registry());
   tuner.retune = options.all;
   if (options.own_after) tuner.own_after = *options.own_after;
-  tuner.budget_s = duration_option(options.budget, "--budget");
-  tuner.problem_timeout_s = duration_option(options.timeout, "--timeout");
+  tuner.budget_s = limit_option(options.budget, "--budget");
+  tuner.problem_timeout_s = limit_option(options.timeout, "--timeout");
   tuner.protocol.cache = parse_cache_policy(options.inputs);
   tuner.protocol.values = parse_timed_values(options.init_type);
   tuner.protocol.seed = options.seed;

@@ -2,6 +2,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "campaign/tune_options.h"
@@ -9,6 +10,9 @@
 #include "tuner/tuner.h"
 
 namespace attune {
+
+/// Converts a flag's duration (parse_duration_s()) to seconds. Throws invalid_input for another text.
+double duration_option(std::string_view text, std::string_view flag, bool may_be_zero = true);
 
 /// Names that --search accepts: `race`, and the strategies that a user may name.
 std::vector<std::string> search_names();

@@ -209,6 +209,14 @@ class Configurations(FleetStory):
                      says="session 1 has this reason and is imported from gfx90878.HIP.fdb.txt")
         self.refused(*importing, "-f", "mine.fdb.txt", says="name it with --arch and --num_cu")
         self.refused(*importing, "-f", "mine.fdb.txt", "-a", "gfx908", says="--arch and --num_cu name a device together")
+        self.refused(*importing, "-f", "gfx90878.HIP.fdb.txt", "--ticket", "T-8",
+                     says="session 1 has this reason and the ticket 'T-7', give another with -l")
+        held = "session 1 has the results of this source, which "
+        self.refused(*importing, "-f", "mine.fdb.txt", "-a", "gfx90a", "-n", "104", "--source", "gfx90878.HIP.fdb.txt",
+                     says=held + "this would replace; name another with --source")
+        self.refused("configs", "import", "-t", "t", "-f", "gfx90878.HIP.fdb.txt", "--results",
+                     says=held + "--results would replace; name another with --source")
+        self.assertEqual(self.query("SELECT count(*) FROM foreign_result"), [(1,)])
         self.put("lines.txt", LINES)
         self.refused(*importing, "-f", "lines.txt", "-a", "gfx908", "-n", "120", says="--results keeps what a find-db")
 

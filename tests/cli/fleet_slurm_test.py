@@ -82,6 +82,12 @@ class Drain(Slurm):
         self.look_at([(0, "SUSPENDED", 0), (1, "CONFIGURING", 0), (2, "FAILED", 0)], [])
         self.assertEqual(self.drain(), (0, 2, ["--quiet 12_0 12_1"]))
 
+    def test_an_agent_that_never_ends_holds_it_for_five_seconds(self):
+        self.put("bin/squeue", SQUEUE.format(work=self.work) + "sleep 1\n")
+        self.look_at([(0, "COMPLETING", 0)])
+        self.assertEqual(self.drain(), (0, 0, []))
+        self.assertLess(int(self.read("looks")), 6)
+
     def test_nothing_is_asked_of_a_queue_without_agents(self):
         self.assertEqual(self.drain(), (0, 0, []))
 

@@ -134,8 +134,9 @@ class OnServers(Day):
             except OSError:
                 pass
         self.sql_or_nothing("CREATE TABLE filler (a VARCHAR(200))")
-        for _ in range(12):
-            self.sql_or_nothing("INSERT INTO filler VALUES " + ",".join(["('" + "x" * 180 + "')"] * 300))
+        rows = ",".join(["('" + "x" * 180 + "')"] * 300)
+        answers = [self.sql_or_nothing(f"INSERT INTO filler VALUES {rows}") for _ in range(12)]
+        self.assertIn(None, answers, "the server refused no write")
         result = agent.wait(timeout=120)
         print(f"{self.server}, full: status {result.status}, {result.stderr.splitlines()[-1][:300]}", flush=True)
         self.assertIn(result.status, (0, 1, 3), str(result))

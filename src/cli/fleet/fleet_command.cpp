@@ -59,8 +59,8 @@ void add_run_command(CLI::App& fleet, Action& chosen) {
   add_isolation_flag(*run, tune.isolation);
   add_json_flag(*run, tune.json);
   run->footer(
-      "Exit status: 0 no job of the steps is left; 1 some are; 4 this environment is not the session's; 5 the "
-      "device is lost.\n"
+      "Exit status: 0 no job of the steps is left; 1 some are; 3 the store was away for longer than --patience; 4 "
+      "this environment is not the session's; 5 the device is lost.\n"
       "Examples:\n"
       "  attune fleet run --session 1\n"
       "  attune fleet run --session 1 --steps find_compile,find_eval --devices cpu:0 --budget 30m");

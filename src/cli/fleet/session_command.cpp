@@ -214,34 +214,31 @@ int end_session(const SessionOptions& options, SessionState state) {
 }
 
 void add_import_flags(CLI::App& command, const std::shared_ptr<SessionOptions>& options, Action& chosen) {
-  auto* import = command.add_subcommand(
+  auto* part = command.add_subcommand(
       "import",
       "Keep what another program tuned as a closed session: configurations, and its times as foreign results");
-  import->add_option("-l,--label", options->reason, "Why, in one line")->required()->check(label_error);
-  import->add_option("-f,--file", options->file, "A find-db, a perf-db or results of fin");
-  import->add_option("--from", options->from,
-                     "Instead of a file: a database of MITuna, mariadb://USER@HOST[:PORT]/DATABASE, also mysql://; its "
-                     "password from ?password_file=FILE, or TUNA_DB_USER_PASSWORD");
-  import->add_option("--session_id", options->older_session, "The session there; default: its only one")
+  part->add_option("-l,--label", options->reason, "Why, in one line")->required()->check(label_error);
+  part->add_option("-f,--file", options->file, "A find-db, a perf-db or results of fin");
+  part->add_option("--from", options->from,
+                   "Instead of a file: a database of MITuna, mariadb://USER@HOST[:PORT]/DATABASE, also mysql://; its "
+                   "password from ?password_file=FILE, or TUNA_DB_USER_PASSWORD");
+  part->add_option("--session_id", options->older_session, "The session there; default: its only one")
       ->check(positive_number_error);
-  import->add_option("--golden_v", options->golden_version, "Instead of a session: the golden version there")
+  part->add_option("--golden_v", options->golden_version, "Instead of a session: the golden version there")
       ->check(positive_number_error);
-  import->add_option("-t,--tag", options->tag, "Name of the set; of a database a further one")->check(label_error);
-  import->add_option("-a,--arch", options->device.arch,
-                     "Device of a file whose name states none, or of a golden version: gfx90a");
-  import->add_option("-n,--num_cu", options->device.num_units, "Its number of compute units")
+  part->add_option("-t,--tag", options->tag, "Name of the set; of a database a further one")->check(label_error);
+  part->add_option("-a,--arch", options->device.arch,
+                   "Device of a file whose name states none, or of a golden version: gfx90a");
+  part->add_option("-n,--num_cu", options->device.num_units, "Its number of compute units")
       ->check(positive_number_error);
-  import->add_option("--source", options->source, "Name of the results; default: the file's name")->check(label_error);
-  import->add_option("--ticket", options->custody.ticket, "The order that it served")->check(label_error);
-  add_json_flag(*import, options->json);
-  import->footer(
+  part->add_option("--source", options->source, "Name of the results; default: the file's name")->check(label_error);
+  part->add_option("--ticket", options->custody.ticket, "The order that it served")->check(label_error);
+  add_json_flag(*part, options->json);
+  part->footer(
       "A dump of a database: load it into an empty one, mariadb DATABASE < dump.sql, and name that with --from.\n"
       "attune session init --retune-stale tunes what was imported for its device.");
-  import->callback([options, &chosen] { chosen = [options] { return import_session(*options);
-};
-}  // namespace
-);
-}  // namespace attune
+  part->callback([options, &chosen] { chosen = [options] { return import_session(*options); }; });
+}
 
 void add_session_flags(CLI::App& command, Action& chosen) {
   command.require_subcommand(1);

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/line_output.h"
 #include "base/text.h"
+#include "campaign/tune_method.h"
 #include "cli/flags/arguments.h"
 #include "cli/flags/value_checks.h"
 #include "cli/fleet/session_status.h"
@@ -38,11 +39,6 @@ struct SubmitOptions {
   std::string devices, budget, journal, cache, patience, max_trials, quiet_wait, wait = "30m";
   bool only_print = false, json = false;
 };
-
-double duration_option(const std::string& text, std::string_view flag) {
-  if (const auto seconds = parse_duration_s(text); seconds && *seconds >= 0) return *seconds;
-  fail(ErrorCode::invalid_input, "{} expects a duration such as 30m or 4h, got '{}'", flag, shown(text));
-}
 
 /// The store that all nodes reach.
 std::string shared_store() {

@@ -415,14 +415,9 @@ void check_session(const FleetSession& session) {
          session.state);
 }
 
-double duration_of(const std::string& text, std::string_view flag) {
-  if (const auto seconds = parse_duration_s(text); seconds && *seconds >= 0) return *seconds;
-  fail(ErrorCode::invalid_input, "{} expects a duration such as 10m, got '{}'", flag, shown(text));
-}
-
 AgentWaits waits_of_agent(const FleetRunOptions& options) {
-  return {.patience_s = duration_of(options.patience, "--patience"),
-          .others_s = options.wait.empty() ? 0 : duration_of(options.wait, "--wait")};
+  return {.patience_s = duration_option(options.patience, "--patience"),
+          .others_s = options.wait.empty() ? 0 : duration_option(options.wait, "--wait")};
 }
 
 /// Results wait there for a store that is away, and SQLite cannot rely on a network file system's locks.

@@ -233,6 +233,15 @@ void add_issue(Gathering& gathering, ImportedConfigurations& imported, const Imp
   std::ranges::move(notices, std::back_inserter(imported.notices));
 }
 
+void check_source(FleetStore& store, const std::string& source) {
+  for (const FleetSession& one : store.sessions()) {
+    if (one.custody.source == source)
+      fail(ErrorCode::invalid_input,
+           "session {} has the results of this source, which --results would replace; name another with --source: '{}'",
+           one.id, shown(source, 500));
+  }
+}
+
 }  // namespace
 
 std::string configuration_id(const Problem& problem) { return hash128(problem.key()).hex(); }
@@ -269,6 +278,7 @@ ImportedConfigurations read_configurations(const ImportOptions& options) {
 
 ImportCounts store_configurations(FleetStore& store, const ImportOptions& options,
                                   const ImportedConfigurations& imported) {
+  if (options.with_results) check_source(store, imported.source);
   std::vector<FleetConfiguration> chosen = imported.configurations;
   std::set<std::string> known, tagged;
   store.visit_configurations("", [&](const FleetConfiguration& one) {

@@ -50,7 +50,8 @@ struct ImportCounts {
   size_t num_new = 0, num_tagged = 0;
   size_t num_unknown = 0;  ///< With only_tag: not in the store, so not tagged.
 };
-/// Foreign results are stored by ForeignResults::replace().
+/// Foreign results are stored by ForeignResults::replace(). With with_results, throws invalid_input if an imported
+/// session has the source.
 ImportCounts store_configurations(FleetStore& store, const ImportOptions& options,
                                   const ImportedConfigurations& imported);
 

@@ -110,12 +110,12 @@ void cancel_job(int64_t id) { run_scancel({}, {std::to_string(id)}); }
 
 DrainedJobs drain_jobs(std::string_view comment) {
   // A job may start, or be queued again, between a look and a command.
-  constexpr int kMaxLooks = 20;
+  using std::chrono::steady_clock;
   constexpr std::chrono::milliseconds kPause{250};
+  const auto deadline = steady_clock::now() + std::chrono::seconds(5);
   DrainedJobs drained;
   std::set<std::string> told, cancelled;  // A second TERM would end an agent that is about to give its jobs back.
-  for (int look = 0; look < kMaxLooks; ++look) {
-    if (look > 0) std::this_thread::sleep_for(kPause);
+  for (;;) {
     std::set<std::string> waiting;  // Arrays.
     std::vector<std::string> silent, running;
     bool may_return = false;
@@ -151,6 +151,8 @@ DrainedJobs drain_jobs(std::string_view comment) {
     run_scancel({}, silent);
     // Without --batch the signal would not reach the batch script, which is the agent.
     run_scancel({"--batch", "--signal=TERM"}, running);
+    if (steady_clock::now() + kPause >= deadline) break;
+    std::this_thread::sleep_for(kPause);
   }
   drained.num_told = told.size();
   drained.num_cancelled = cancelled.size();

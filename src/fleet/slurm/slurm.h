@@ -27,7 +27,7 @@ struct DrainedJobs {
 };
 /// Drains the jobs with a comment. Running agents get TERM, each once. Jobs that have not started and suspended ones,
 /// which no signal reaches, are cancelled. A job may start or be queued again in between: looks again until none is
-/// left, for at most five seconds.
+/// left. No look begins later than five seconds after the first.
 DrainedJobs drain_jobs(std::string_view comment);
 
 }  // namespace attune

@@ -136,8 +136,8 @@ class FleetSessions {
   virtual int64_t begin_session(const FleetEnvironment& environment, const std::string& reason,
                                 const SessionCustody& custody = {}) = 0;
   /// Adds a closed session without solvers for results that another program measured. Returns the imported session of
-  /// the same reason and environment if there is one. Throws invalid_input if that has another source. Requires: a
-  /// source.
+  /// the same reason and environment if there is one. Throws invalid_input if that has another source or ticket, or if
+  /// another session has the source, whose results would be replaced. Requires: a source.
   virtual int64_t import_session(const FleetEnvironment& environment, const std::string& reason,
                                  const SessionCustody& custody) = 0;
   virtual FleetSession session(int64_t id) = 0;

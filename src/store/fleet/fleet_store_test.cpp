@@ -203,6 +203,13 @@ TEST_P(FleetStoreTest, AnImportedSessionIsClosed) {
   EXPECT_TRUE(session.solvers.empty());
   EXPECT_THAT(refusal([&] { store->import_session(fleet_test_environment(), "why", {.source = "b"}); }),
               HasSubstr("is imported from gfx90878.HIP.fdb.txt, give another with -l"));
+  SessionCustody ordered = custody;
+  ordered.ticket = "T-7";
+  EXPECT_THAT(refusal([&] { store->import_session(fleet_test_environment(), "why", ordered); }),
+              HasSubstr("has this reason and no ticket, give another with -l"));
+  EXPECT_THAT(refusal([&] { store->import_session(fleet_test_environment(), "other", custody); }),
+              HasSubstr("has the results of this source, which this would replace; name another with --source"));
+  EXPECT_EQ(store->sessions().size(), 1u);
   EXPECT_NE(begin(*store, 1), id) << "a session of the same reason may begin";
   EXPECT_THAT(refusal([&] { store->load_jobs(load_of(id)); }), HasSubstr("closed"));
 }

@@ -153,12 +153,16 @@ class SqlFleetStore final : public FleetStore {
     int64_t id = 0;
     sql_.transaction([&] {
       id = find_session(id_of(environment), reason, set, set);
-      if (id == 0) {
-        id = insert_session(environment, reason, set, SessionState::closed, custody);
-      } else if (const std::string source = session(id).custody.source; source != custody.source) {
-        fail(ErrorCode::invalid_input, "session {} has this reason and is imported from {}, give another with -l: '{}'",
-             id, source, shown(reason));
+      if (id != 0) {
+        const FleetSession found = session(id);
+        if (found.custody.source != custody.source)
+          fail(ErrorCode::invalid_input,
+               "session {} has this reason and is imported from {}, give another with -l: '{}'", id,
+               shown(found.custody.source), shown(reason));
+        check_ticket(found, custody);
       }
+      check_source(id, custody.source);
+      if (id == 0) id = insert_session(environment, reason, set, SessionState::closed, custody);
     });
     return id;
   }
@@ -410,10 +414,25 @@ class SqlFleetStore final : public FleetStore {
     if (found.state != name(SessionState::open))
       fail(ErrorCode::invalid_input, "session {} has this reason and is {}, give another with -l: '{}'", found.id,
            found.state, shown(found.reason));
+    check_ticket(found, custody);
+  }
+
+  static void check_ticket(const FleetSession& found, const SessionCustody& custody) {
     if (!custody.ticket.empty() && custody.ticket != found.custody.ticket)
       fail(ErrorCode::invalid_input, "session {} has this reason and {}, give another with -l: '{}'", found.id,
            found.custody.ticket.empty() ? "no ticket" : fmt::format("the ticket '{}'", shown(found.custody.ticket)),
            shown(found.reason));
+  }
+
+  /// Of a transaction. `id`: the session that may have the source; 0: none.
+  void check_source(int64_t id, const std::string& source) {
+    const int64_t other = sql_.number(
+        "SELECT session FROM session_custody WHERE source = :o AND session <> :i ORDER BY session", source, id);
+    if (other != 0)
+      fail(ErrorCode::invalid_input,
+           "session {} has the results of this source, which this would replace; name another with --source, or repeat"
+           " that session's import with -l '{}': '{}'",
+           other, shown(session(other).reason), shown(source, 500));
   }
 
   /// Of a transaction.
