@@ -79,7 +79,7 @@ class SqlSharedKernels final : public SharedKernels {
 
   void refuse(int64_t session, const std::string& agent, const SharedKernel& kernel) override {
     sql_.transaction([&] {
-      // Another agent may have replaced the bytes meanwhile: those stay, and so do the kernels that have them.
+      // Another agent may have replaced the bytes: good bytes stay, and so do their kernels.
       sql_.run(fmt::format("DELETE FROM kernel_bytes WHERE sha256 = :d AND bytes = {}",
                            fmt::format(fmt::runtime(sql_.words().bytes), hex_of_bytes(kernel.bytes))),
                kernel.sha256);

@@ -20,8 +20,8 @@ size_t want_kernels(FleetSql& sql, const ClaimedJob& job, const std::vector<Want
 /// caller.
 void forget_wants(FleetSql& sql, const std::set<int64_t>& compile_jobs);
 
-/// Forgets the wants for each configuration that has a job `j` of the session with this condition. `values`: those of
-/// the condition.
+/// Forgets the wants for each configuration that has a job `j` of the session with this condition, whose
+/// values are `values`.
 template <typename... Values>
 void forget_wants(FleetSql& sql, int64_t session, const std::string& condition, const Values&... values) {
   std::set<int64_t> jobs;
