@@ -52,21 +52,14 @@ void Kernels::fetch(std::span<const CompileTask> tasks) {
     if (!known || known->is_unbuilt) wanted.push_back(task);
   }
   if (wanted.empty()) return;
-  for (Binary& binary : exchange_->fetch(wanted)) {
-    shared_.insert(binary.recipe);
-    cache_.add(std::move(binary));
-  }
+  for (Binary& binary : exchange_->fetch(wanted)) cache_.add(std::move(binary));
 }
 
-/// Offers each kernel once.
+/// Offers all of them each time: other machines may have lost one since.
 void Kernels::offer(std::span<const BuildResult> built) {
   if (exchange_ == nullptr) return;
   std::vector<Binary> all;
-  for (const BuildResult& one : built) {
-    for (const Binary& binary : one.binaries) {
-      if (shared_.insert(binary.recipe).second) all.push_back(binary);
-    }
-  }
+  for (const BuildResult& one : built) all.insert(all.end(), one.binaries.begin(), one.binaries.end());
   if (!all.empty()) exchange_->offer(all);
 }
 

@@ -24,7 +24,8 @@ class KernelExchange {
   virtual ~KernelExchange() = default;
   /// Returns the tasks' binaries that other machines have compiled, each in a file that the caller may move.
   virtual std::vector<Binary> fetch(std::span<const CompileTask> tasks) = 0;
-  /// Hands binaries of the kernel cache to other machines.
+  /// Hands binaries of the kernel cache to other machines. The same ones come again: the exchange knows what the others
+  /// lack.
   virtual void offer(std::span<const Binary> binaries) = 0;
 };
 
@@ -111,7 +112,6 @@ class Kernels {
   std::set<std::string> under_way_;               ///< Submitted, not answered yet.
   KernelExchange* exchange_ = nullptr;            ///< Null: kernels are not shared.
   std::set<std::string> fetched_;                 ///< Recipes that the exchange was asked for.
-  std::set<std::string> shared_;                  ///< Recipes that came from there, or were offered.
 };
 
 }  // namespace attune

@@ -24,6 +24,15 @@ constexpr double kOthersPauseS = 5;  // Four queries.
 constexpr double kBetweenSearchesS = 15;
 constexpr size_t kBatch = 8;  // jobs that are compiled together
 
+/// Whether the kernels of a wanted candidate are built, or its compiler rejected one. Otherwise another machine, or
+/// this one later, may build them.
+bool is_settled(const Kernels::BuildResult& built) {
+  if (built.is_unbuilt) return false;
+  const Status status = built.outcome.status;
+  if (status == Status::ok) return !built.binaries.empty();
+  return status == Status::compile_failed || status == Status::timed_out || status == Status::crashed;
+}
+
 }  // namespace
 
 std::vector<Candidate> first_candidates(const Problem& problem, const DeviceInfo& device, const Contender& contender,
@@ -191,12 +200,15 @@ void CompileJobs::prepare(Prepared& one) const {
   one.batches.push_back(std::move(batch));
 }
 
-/// Finds the candidates that a search has asked for. Skips candidates that this program does not know.
+/// Finds the candidates that a search has asked for. Another machine must build an unknown one.
 void CompileJobs::prepare_wanted(Prepared& one, const std::vector<WantedCandidate>& wanted) const {
   one.is_wanted = true;
   for (const WantedCandidate& kernel : wanted) {
     const Solver* const solver = solvers_.find(kernel.candidate.solver);
-    if (solver == nullptr) continue;
+    if (solver == nullptr) {
+      one.why_unbuilt = fmt::format("{} is not available on this machine", kernel.candidate.solver);
+      continue;
+    }
     try {
       Batch batch{.problem = problem_of(kernel.problem), .contenders = {}, .candidates = {kernel.candidate}};
       Contender contender = static_contender(*solver, batch.problem, device_);
@@ -207,8 +219,8 @@ void CompileJobs::prepare_wanted(Prepared& one, const std::vector<WantedCandidat
       }
       batch.contenders.push_back(std::move(contender));
       one.batches.push_back(std::move(batch));
-    } catch (const Error&) {
-      // Another version of the program asked for it.
+    } catch (const Error& error) {
+      one.why_unbuilt = error.what();  // Another version of the program asked for it.
     }
   }
 }
@@ -259,6 +271,8 @@ void CompileJobs::build(std::vector<Prepared>& jobs) {
     for (size_t i = 0; i < num_all; ++i, ++next) {
       const Outcome& outcome = built[next].outcome;
       is_cut = is_cut || outcome.status == Status::cancelled;
+      if (one.is_wanted && !is_settled(built[next]))
+        one.why_unbuilt = outcome.ok() ? "this program does not know a candidate's config" : outcome.detail;
       if (!outcome.ok() && num_failed++ == 0) first = outcome.detail;
     }
     if (is_cut) {
@@ -267,7 +281,9 @@ void CompileJobs::build(std::vector<Prepared>& jobs) {
       continue;
     }
     // A candidate's failure is not the job's: its search goes on with the others.
-    if (num_failed > 0 && num_failed == num_all && !one.is_wanted)
+    if (!one.why_unbuilt.empty())
+      one.outcome = {.status = Status::compile_failed, .detail = "a wanted kernel was not built: " + one.why_unbuilt};
+    else if (num_failed > 0 && num_failed == num_all && !one.is_wanted)
       one.outcome = {.status = Status::compile_failed, .detail = first};
     else if (num_failed > 0)
       one.outcome.detail = fmt::format("{} of {} did not compile: {}", num_failed, counted(num_all, "kernel"), first);

@@ -60,8 +60,9 @@ class CompileJobs {
   };
   struct Prepared {
     ClaimedJob job;
-    std::vector<Batch> batches;  ///< Of a wanted kernel's problem each, else one.
-    bool is_wanted = false;      ///< Whether a search has asked for the candidates.
+    std::vector<Batch> batches;    ///< Of a wanted kernel's problem each, else one.
+    bool is_wanted = false;        ///< Whether a search has asked for the candidates.
+    std::string why_unbuilt = {};  ///< Why this machine cannot build a wanted candidate; empty: it can.
     JobOutcome outcome;
   };
   bool takes_part(const Prepared& one, const Problem& problem, const std::string& solver) const;

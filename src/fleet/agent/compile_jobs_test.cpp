@@ -161,11 +161,33 @@ TEST_F(CompileJobsTest, AWantedKernelIsBuiltAndOneThatDoesNotCompileFailsNoJob) 
   EXPECT_TRUE(run(40));
   EXPECT_EQ(num_kernels(), 2u) << "and not what the search began with";
   queue_.add(FleetStep::perf_compile, kGemm, kStatic);
-  queue_.wanted_kernels[2] = {{kStatic, kGemm, Candidate::parse("static.gemm@1:x=1")},
-                              {"no.gemm", kGemm, Candidate::parse("no.gemm@1:x=1")}};
+  queue_.wanted_kernels[2] = {{kStatic, kGemm, Candidate::parse("static.gemm@1:x=1")}};
   EXPECT_TRUE(run(40, false));
   EXPECT_EQ(queue_.at(2).state, JobState::done);
   EXPECT_THAT(queue_.at(2).outcome.detail, testing::HasSubstr("1 of 1 kernel did not compile: "));
+}
+
+TEST_F(CompileJobsTest, AWantedKernelThatThisMachineCannotBuildFailsTheJob) {
+  const std::vector<WantedCandidate> all = {
+      {"no.gemm", kGemm, Candidate::parse("no.gemm@1:x=1")},
+      {"absent.gemm", kGemm, Candidate::parse("absent.gemm@1:x=1")},
+      {kStatic, "no problem", Candidate::parse("static.gemm@1:x=1")},
+      {kStatic, kGemm, Candidate::parse("static.gemm@2:x=1")},
+      {kStatic, kGemm, Candidate::parse("static.gemm@1:x=99")},
+  };
+  has_no_device_ = true;
+  for (size_t i = 0; i < all.size(); ++i) {
+    queue_.add(FleetStep::perf_compile, kGemm, kStatic);
+    queue_.wanted_kernels[static_cast<int64_t>(i) + 1] = {{kStatic, kGemm, Candidate::parse("static.gemm@1:x=3")},
+                                                          all[i]};
+  }
+  EXPECT_TRUE(run());
+  for (const auto& one : queue_.jobs) {
+    EXPECT_EQ(one.outcome.status, Status::compile_failed);
+    EXPECT_TRUE(may_be_retried(one.outcome.status));
+    EXPECT_THAT(one.outcome.detail, testing::StartsWith("a wanted kernel was not built: "));
+  }
+  EXPECT_EQ(num_kernels(), 1u) << "of what it can build";
 }
 
 TEST_F(CompileJobsTest, WaitsForSearchesOfAgentsWithoutACompiler) {

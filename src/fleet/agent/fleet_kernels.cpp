@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/error.h"
@@ -16,6 +17,7 @@ namespace attune {
 namespace {
 
 constexpr double kSilenceS = 30;
+constexpr int kMaxFailures = 3;  // Of a kernel: the server may take none of its size.
 
 }  // namespace
 
@@ -76,23 +78,26 @@ std::optional<Binary> FleetKernels::checked(const SharedKernel& kernel) {
 void FleetKernels::put(std::span<const SharedKernel> kernels) {
   if (kernels.empty()) return;
   try {
-    return store_->put(kernels);
+    store_->put(kernels);
+    for (const SharedKernel& one : kernels) unsent_.erase(one.key);
+    return;
   } catch (const StoreAway&) {
     throw;
-  } catch (const Error&) {
-    if (kernels.size() == 1) throw;
-  }
-  std::optional<Error> failure;
-  for (size_t i = 0; i < kernels.size(); ++i) {
-    try {
-      store_->put(kernels.subspan(i, 1));
-    } catch (const StoreAway&) {
-      throw;
-    } catch (const Error& error) {
-      failure = error;
+  } catch (const Error& error) {
+    if (kernels.size() == 1) {
+      postpone(kernels[0].key);
+      return note_failure(error);
     }
   }
-  if (failure) throw *failure;
+  for (size_t i = 0; i < kernels.size(); ++i) put(kernels.subspan(i, 1));
+}
+
+/// Forgets a kernel that has failed too often. It is offered again if it is built again.
+void FleetKernels::postpone(const KernelKey& key) {
+  const auto found = unsent_.find(key);
+  if (found == unsent_.end()) return;
+  found->second.retry_s = clock_.now_s() + kSilenceS;
+  if (++found->second.num_failures >= kMaxFailures) unsent_.erase(found);
 }
 
 /// Whether the session's compiler made it.
@@ -106,32 +111,49 @@ bool FleetKernels::is_of_session(const Binary& binary) const {
 void FleetKernels::offer(std::span<const Binary> binaries) {
   const Lock lock(mutex_);
   for (const Binary& binary : binaries) {
-    if (is_of_session(binary)) unsent_.push_back(binary);
+    if (is_of_session(binary)) unsent_[{binary.arch, binary.recipe, binary.toolchain}].binary = binary;
   }
   send();
 }
 
 void FleetKernels::send() {
-  if (unsent_.empty() || is_silent()) return;
+  if (is_silent()) return;
   std::vector<KernelKey> keys;
-  for (const Binary& one : unsent_) keys.push_back({one.arch, one.recipe, one.toolchain});
+  for (const auto& [key, one] : unsent_) {
+    if (one.retry_s <= clock_.now_s()) keys.push_back(key);
+  }
+  if (keys.empty()) return;
   try {
-    const auto missing = store_->missing(keys);
-    const std::set<KernelKey> wanted(missing.begin(), missing.end());
-    std::vector<SharedKernel> kernels;
-    for (size_t i = 0; i < keys.size(); ++i) {
-      if (!wanted.contains(keys[i])) continue;
-      std::string bytes = read_file(unsent_[i].file);
-      if (sha256(bytes) == unsent_[i].sha256)
-        kernels.push_back({keys[i], unsent_[i].sha256, unsent_[i].metadata, std::move(bytes)});
-    }
-    put(kernels);
+    send(keys);
   } catch (const StoreAway& error) {
-    return note_failure(error);
+    note_failure(error);
   } catch (const Error& error) {
+    for (const KernelKey& key : keys) postpone(key);
     note_failure(error);
   }
-  unsent_.clear();
+}
+
+/// Skips damaged files and files that the cache has evicted.
+void FleetKernels::send(std::span<const KernelKey> keys) {
+  const auto missing = store_->missing(keys);
+  const std::set<KernelKey> wanted(missing.begin(), missing.end());
+  std::vector<SharedKernel> kernels;
+  for (const KernelKey& key : keys) {
+    const Binary& binary = unsent_.at(key).binary;
+    std::string bytes;
+    if (wanted.contains(key)) {
+      try {
+        bytes = read_file(binary.file);
+      } catch (const Error&) {
+        // No bytes have its digest.
+      }
+    }
+    if (!wanted.contains(key) || sha256(bytes) != binary.sha256)
+      unsent_.erase(key);
+    else
+      kernels.push_back({key, binary.sha256, binary.metadata, std::move(bytes)});
+  }
+  put(kernels);
 }
 
 }  // namespace attune

@@ -25,7 +25,7 @@ struct StoredKernels {
   std::map<KernelKey, SharedKernel> all;
   std::vector<std::string> refused;
   size_t num_calls = 0;
-  bool is_away = false;
+  bool is_away = false, takes_none = false;
 };
 
 class FakeSharedKernels final : public SharedKernels {
@@ -50,7 +50,7 @@ class FakeSharedKernels final : public SharedKernels {
   void put(std::span<const SharedKernel> kernels) override {
     call();
     for (const SharedKernel& one : kernels) {
-      if (one.bytes.size() > 100) fail(ErrorCode::database, "the server takes no such statement");
+      if (one.bytes.size() > 100 || stored_.takes_none) fail(ErrorCode::database, "the server takes no such statement");
     }
     for (const SharedKernel& one : kernels) stored_.all.emplace(one.key, one);
   }
@@ -127,6 +127,33 @@ TEST_F(FleetKernelsTest, AKernelThatTheServerDoesNotTakeKeepsNoOtherOut) {
   kernels_.offer(std::vector{binary("a"), binary(std::string(200, 'b')), binary("c")});
   EXPECT_THAT(stored_.all, SizeIs(2));
   EXPECT_THAT(said_, HasSubstr("the server takes no such statement"));
+}
+
+TEST_F(FleetKernelsTest, AKernelThatTheStoreDidNotTakeIsSentAgainAFewTimes) {
+  stored_.takes_none = true;
+  kernels_.offer(std::vector{binary("a"), binary(std::string(200, 'b'))});
+  EXPECT_THAT(stored_.all, IsEmpty());
+  stored_.takes_none = false;
+  kernels_.offer({});
+  EXPECT_THAT(stored_.all, IsEmpty()) << "after a while";
+  clock_.sleep_s(31);
+  kernels_.offer({});
+  EXPECT_THAT(stored_.all, SizeIs(1));
+  clock_.sleep_s(31);
+  kernels_.offer({});
+  const size_t num_calls = stored_.num_calls;
+  clock_.sleep_s(31);
+  kernels_.offer({});
+  EXPECT_EQ(stored_.num_calls, num_calls) << "not for ever";
+}
+
+TEST_F(FleetKernelsTest, AKernelThatTheCacheHasEvictedKeepsNoOtherOut) {
+  const std::vector both = {binary("a"), binary("b")};
+  std::filesystem::remove(both[0].file);
+  kernels_.offer(both);
+  ASSERT_THAT(stored_.all, SizeIs(1));
+  EXPECT_EQ(stored_.all.begin()->second.bytes, "b");
+  EXPECT_EQ(said_, "");
 }
 
 TEST_F(FleetKernelsTest, AStoreThatIsAwayHasNoKernelsAndIsNotAskedForAWhile) {

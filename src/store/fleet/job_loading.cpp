@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "store/fleet/kernels/wanted_kernels.h"
 
 namespace attune {
 namespace {
@@ -239,12 +240,14 @@ size_t load_jobs_into(FleetSql& sql, const JobLoad& load) {
   std::vector<FleetStep> steps = load.steps;
   std::ranges::sort(steps);  // A compile step comes first: its jobs' ids are needed.
   steps.erase(std::ranges::unique(steps).begin(), steps.end());
+  const long long last = sql.number("SELECT coalesce(max(id), 0) FROM job");
   size_t num_new = 0;
   for (const FleetStep step : steps) {
     const size_t count = load_step(loading, step);
     sql.note_new_rows("job", count);
     num_new += count;
   }
+  if (num_new > 0) forget_wants(sql, load.session, "j.id > :n", last);
   settle_jobs(sql, load.session);
   return num_new;
 }

@@ -275,6 +275,35 @@ TEST_P(JobQueueTest, ASearchIsDeferredForNewKernelsOnlyAndAFewTimes) {
   EXPECT_EQ(queue.defer(last, wanted_of({6}), {}), Deferral::lost);
 }
 
+TEST_P(JobQueueTest, AResetAndNewJobsLetASearchWantTheSameKernelsAgain) {
+  const auto store = open();
+  const auto session = begin(*store, 1);
+  JobLoad load = load_of(session);
+  load.solvers = {"a.conv"};
+  store->load_jobs(load);
+  JobQueue& queue = store->queue();
+  const auto next_eval = [&] {
+    work(queue, session, {FleetStep::perf_compile});
+    auto jobs = queue.claim(filter(session, {FleetStep::perf_eval}), 2);
+    std::erase_if(jobs, [](const ClaimedJob& one) { return one.solver != "a.conv"; });
+    EXPECT_EQ(jobs.size(), 1u);
+    return jobs.at(0);
+  };
+  EXPECT_EQ(queue.defer(next_eval(), wanted_of({1}), {}), Deferral::deferred);
+  ClaimedJob held = next_eval();
+  ASSERT_EQ(queue.defer(held, wanted_of({1}), {}), Deferral::pointless);
+  EXPECT_TRUE(queue.commit(held, {.status = Status::wrong_result}));
+  EXPECT_EQ(store->reset_jobs(session, "crashed"), 0u);
+  EXPECT_EQ(number("SELECT count(*) FROM wanted_kernel"), 1) << "jobs of another failure were reset";
+  EXPECT_EQ(store->reset_jobs(session, ""), 1u);
+  EXPECT_EQ(queue.defer(next_eval(), wanted_of({1}), {}), Deferral::deferred);
+  held = next_eval();
+  EXPECT_EQ(store->load_jobs(load), 0u);
+  ASSERT_EQ(queue.defer(held, wanted_of({1}), {}), Deferral::pointless) << "nothing new was loaded";
+  EXPECT_GT(store->load_jobs(load_of(session)), 0u);
+  EXPECT_EQ(queue.defer(held, wanted_of({1}), {}), Deferral::deferred);
+}
+
 TEST_P(JobQueueTest, SearchesOfAgentsWithoutACompilerAreKnown) {
   const auto store = open();
   const auto session = begin(*store, 1);

@@ -23,6 +23,7 @@
 #include "store/fleet/fleet_store.h"
 #include "store/fleet/job_loading.h"
 #include "store/fleet/job_results.h"
+#include "store/fleet/kernels/wanted_kernels.h"
 #include "store/fleet/sql_job_queue.h"
 #include "store/fleet/store_away.h"
 
@@ -248,6 +249,9 @@ class SqlFleetStore final : public FleetStore {
     size_t num_reset = 0;
     sql_.transaction([&] {
       check_open(session);
+      // A search that failed for want of a kernel may want it again.
+      forget_wants(sql_, session, "j.state IN ('failed', 'excluded') AND (:c1 = '' OR j.class = :c2)", failure,
+                   failure);
       num_reset = sql_.run(
           "UPDATE job SET state = 'queued', attempts = 0, not_before = 0, class = '', detail = ''"
           " WHERE session = :s AND state IN ('failed', 'excluded') AND (:c1 = '' OR class = :c2)",

@@ -67,6 +67,7 @@ class SqlSharedKernels final : public SharedKernels {
   void put(std::span<const SharedKernel> kernels) override {
     sql_.transaction([&] {
       put_bytes(kernels);
+      remove_without_bytes(kernels);
       std::vector<std::vector<std::string>> rows;
       for (const SharedKernel& one : kernels)
         rows.push_back({one.key.arch, one.key.recipe, one.key.toolchain, one.sha256, text_of(one.metadata)});
@@ -78,11 +79,14 @@ class SqlSharedKernels final : public SharedKernels {
 
   void refuse(int64_t session, const std::string& agent, const SharedKernel& kernel) override {
     sql_.transaction([&] {
-      sql_.run("DELETE FROM built_kernel WHERE arch = :a AND recipe = :r AND toolchain = :t AND sha256 = :d",
-               kernel.key.arch, kernel.key.recipe, kernel.key.toolchain, kernel.sha256);
-      sql_.run("DELETE FROM kernel_bytes WHERE sha256 = :d", kernel.sha256);
+      // Another agent may have replaced the bytes: good bytes stay, and so do their kernels.
+      sql_.run(fmt::format("DELETE FROM kernel_bytes WHERE sha256 = :d AND bytes = {}",
+                           fmt::format(fmt::runtime(sql_.words().bytes), hex_of_bytes(kernel.bytes))),
+               kernel.sha256);
+      if (sql_.number("SELECT count(*) FROM kernel_bytes WHERE sha256 = :d", kernel.sha256) == 0)
+        sql_.run("DELETE FROM built_kernel WHERE sha256 = :d", kernel.sha256);
       sql_.run(
-          fmt::format("INSERT INTO event (at, session, job, agent, kind, text) VALUES ({}, :s, -1, :a,"
+          fmt::format("INSERT INTO event (at, session, job, agent, kind, text) VALUES ({}, :s, 0, :a,"
                       " 'kernel_refused', :t)",
                       sql_.words().now),
           session, agent,
@@ -113,7 +117,8 @@ class SqlSharedKernels final : public SharedKernels {
     std::set<KernelKey> stored;
     each_group(keys, [&](const KernelKey& group, const std::string& condition) {
       sql_.each<std::string>(
-          fmt::format("SELECT recipe FROM built_kernel WHERE arch = :a AND toolchain = :t AND recipe IN ({})",
+          fmt::format("SELECT k.recipe FROM built_kernel k JOIN kernel_bytes b ON b.sha256 = k.sha256"
+                      " WHERE k.arch = :a AND k.toolchain = :t AND k.recipe IN ({})",
                       condition),
           [&](const std::string& recipe) {
             stored.insert({group.arch, recipe, group.toolchain});
@@ -121,6 +126,26 @@ class SqlSharedKernels final : public SharedKernels {
           group.arch, group.toolchain);
     });
     return stored;
+  }
+
+  /// A row whose bytes are gone would keep its kernel from being stored again.
+  void remove_without_bytes(std::span<const SharedKernel> kernels) {
+    std::vector<KernelKey> keys;
+    for (const SharedKernel& one : kernels) keys.push_back(one.key);
+    std::vector<KernelKey> broken;
+    each_group(keys, [&](const KernelKey& group, const std::string& condition) {
+      sql_.each<std::string>(
+          fmt::format("SELECT k.recipe FROM built_kernel k LEFT JOIN kernel_bytes b ON b.sha256 = k.sha256"
+                      " WHERE b.sha256 IS NULL AND k.arch = :a AND k.toolchain = :t AND k.recipe IN ({})",
+                      condition),
+          [&](const std::string& recipe) {
+            broken.push_back({group.arch, recipe, group.toolchain});
+          },
+          group.arch, group.toolchain);
+    });
+    for (const KernelKey& one : broken)
+      sql_.run("DELETE FROM built_kernel WHERE arch = :a AND recipe = :r AND toolchain = :t", one.arch, one.recipe,
+               one.toolchain);
   }
 
   /// Digests and digits stand in the statement: SOCI has no blobs of MariaDB.

@@ -35,8 +35,8 @@ class SharedKernels {
   virtual std::vector<KernelKey> missing(std::span<const KernelKey> keys) = 0;
   /// Stores those that are not there. The first one of a key stays.
   virtual void put(std::span<const SharedKernel> kernels) = 0;
-  /// Removes a kernel whose bytes do not match, and the bytes, so that it can be stored again. Adds an event
-  /// `kernel_refused` to the session.
+  /// Removes bytes that do not match and all kernels that have them, so that they can be stored again. Bytes that
+  /// another agent has replaced stay. Adds an event `kernel_refused` to the session.
   virtual void refuse(int64_t session, const std::string& agent, const SharedKernel& kernel) = 0;
 };
 

@@ -78,6 +78,35 @@ TEST_P(SharedKernelsTest, ARefusedKernelIsAnEventAndCanBeStoredAgain) {
   EXPECT_EQ(kernels->get(std::vector{key(1)}).at(0).bytes, "good");
 }
 
+TEST_P(SharedKernelsTest, ARefusalRemovesAllKernelsOfBadBytesAndNoneOfGoodOnes) {
+  const auto store = open();
+  const auto session = begin(*store, 1);
+  const auto kernels = store->open_kernels();
+  const std::vector keys = {key(1), key(2)};
+  std::vector<SharedKernel> damaged = {kernel(key(1), "good"), kernel(key(2), "good")};
+  for (SharedKernel& one : damaged) one.bytes = "bad";
+  kernels->put(damaged);
+  kernels->put(std::vector{kernel(key(3), "another")});
+  kernels->refuse(session, "me", kernels->get(std::vector{key(1)}).at(0));
+  EXPECT_EQ(kernels->missing(keys), keys);
+  EXPECT_THAT(kernels->missing(std::vector{key(3)}), IsEmpty());
+  EXPECT_EQ(number("SELECT count(*) FROM built_kernel"), 1) << "none is left without its bytes";
+  EXPECT_EQ(number("SELECT count(*) FROM event WHERE kind = 'kernel_refused' AND job = 0"), 1);
+  kernels->put(std::vector{kernel(key(1), "good"), kernel(key(2), "good")});
+  kernels->refuse(session, "a slow agent", damaged[1]);
+  EXPECT_THAT(kernels->get(keys), SizeIs(2)) << "the bytes were replaced";
+}
+
+TEST_P(SharedKernelsTest, AKernelWithoutItsBytesIsMissingAndCanBeStoredAgain) {
+  const auto kernels = open()->open_kernels();
+  kernels->put(std::vector{kernel(key(1), "first")});
+  run("DELETE FROM kernel_bytes");
+  EXPECT_EQ(kernels->missing(std::vector{key(1)}), std::vector{key(1)});
+  kernels->put(std::vector{kernel(key(1), "second")});
+  ASSERT_THAT(kernels->get(std::vector{key(1)}), SizeIs(1));
+  EXPECT_EQ(kernels->get(std::vector{key(1)})[0].bytes, "second");
+}
+
 TEST_P(SharedKernelsTest, AnEmptyListAndARecipeThatIsNoneAreNothing) {
   const auto kernels = open()->open_kernels();
   kernels->put({});

@@ -39,6 +39,10 @@ size_t want_kernels(FleetSql& sql, const ClaimedJob& job, const std::vector<Want
   return num_new;
 }
 
+void forget_wants(FleetSql& sql, const std::set<int64_t>& compile_jobs) {
+  for (const int64_t job : compile_jobs) sql.run("DELETE FROM wanted_kernel WHERE job = :j", job);
+}
+
 std::map<int64_t, std::vector<WantedCandidate>> wanted_kernels(FleetSql& sql, const std::vector<ClaimedJob>& jobs) {
   std::map<int64_t, std::vector<WantedCandidate>> found;
   std::vector<std::string> ids;
