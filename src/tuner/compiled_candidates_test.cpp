@@ -350,5 +350,12 @@ TEST_F(TunerWithoutACompiler, AContestWithoutACandidatesKernelIsNotDecided) {
   EXPECT_TRUE(next.decision) << next.reason;
 }
 
+TEST_F(TunerWithoutACompiler, AContestWithoutTheKernelOfADefaultConfigIsNotDecided) {
+  build({12});
+  const TuneResult result = run({.problem = problem_, .candidates = {candidate(12)}, .is_contest = true});
+  EXPECT_TRUE(result.lacks_kernels);
+  EXPECT_FALSE(result.decision);
+}
+
 }  // namespace
 }  // namespace attune

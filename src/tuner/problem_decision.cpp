@@ -87,11 +87,9 @@ void ProblemRun::end_race() {
   finish(Ending::shortlisted, "");
 }
 
-/// Whether a kernel is missing that a search had measured: without it the contest would decide otherwise.
-bool ProblemRun::lacks_contestant() const {
-  return item_.is_contest &&
-         std::ranges::any_of(result_.unbuilt, [this](const UnbuiltCandidate& one) { return is_given(one.candidate); });
-}
+/// Whether the kernel of a short-listed candidate or of a default config is missing: without it the contest might
+/// decide otherwise.
+bool ProblemRun::lacks_contestant() const { return item_.is_contest && !result_.unbuilt.empty(); }
 
 void ProblemRun::finish_without_kernels() {
   result_.lacks_kernels = true;
