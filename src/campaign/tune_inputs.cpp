@@ -72,6 +72,9 @@ std::vector<std::string> surroundings(const DeviceInfo& device, const TuneOption
         fmt::format("--warmup {} has no effect: it counts the untimed rounds of --search exhaustive, and --search {} "
                     "chooses its own",
                     *options.warmup, options.search));
+  if (parse_timed_values(options.init_type) != TimedValues::randn)
+    notices.push_back(
+        fmt::format("kernels are timed with the values {} (--init_type); the rows do not say so", options.init_type));
   if (!variables.empty()) {
     notices.push_back(fmt::format("these variables are set in the environment and may slow libraries down: {}",
                                   fmt::join(variables, ", ")));
