@@ -54,6 +54,8 @@ std::string store_user_kernel(const UserKernel& kernel) {
   std::string name = kernel.name();
   const fs::path file = folder / (name + kKernelFileEnding);
   if (!stored_user_kernel(name).kernel) write_file_atomically(file, kernel.to_json(), kKernelFileMode);
+  if (const StoredKernel stored = stored_user_kernel(name); !stored.kernel)
+    fail(ErrorCode::invalid_input, "{}", stored.why);
   return name;
 }
 

@@ -16,7 +16,8 @@ inline constexpr const char* kUserKernelsVariable = "ATTUNE_TRITON_KERNELS";
 /// `triton` in the state folder (home_location()): one file for each kernel, `<name>.json`. Empty where there is no
 /// home folder.
 std::filesystem::path user_kernel_folder();
-/// Writes a kernel's file (0600), unless it is there. Returns the kernel's name. Throws like write_file_atomically().
+/// Writes a kernel's file (0600), unless it is there. Returns the kernel's name. Throws like
+/// write_file_atomically(), and invalid_input where the file cannot be trusted.
 std::string store_user_kernel(const UserKernel& kernel);
 
 struct StoredKernel {
