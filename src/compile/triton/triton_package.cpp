@@ -56,15 +56,6 @@ PythonChoice chosen_python() {
   return {program.string(), {}};
 }
 
-/// Finds the line of the script, among lines that Python or its packages print. Empty if it is missing.
-std::string_view answer_in(std::string_view output) {
-  constexpr std::string_view kMark = "\nattune-triton: ";
-  const size_t mark = output.rfind(kMark);
-  if (mark == output.npos) return {};
-  output.remove_prefix(mark + kMark.size());
-  return output.substr(0, output.find('\n'));
-}
-
 /// Letters, digits, and what a version has besides.
 bool is_safe_name(std::string_view text) {
   constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.+_-";
@@ -86,7 +77,7 @@ TritonPackage found_package(const PythonChoice& choice) {
   // The program may be a script that looks for the real one.
   command.environment["PATH"] = program_search_path();
   const CommandResult result = run_command(std::move(command), kFindDeadline, kFindBytes);
-  const auto answer = nlohmann::json::parse(answer_in(result.output), nullptr, false);
+  const auto answer = nlohmann::json::parse(marked_line(result.output, "\nattune-triton: "), nullptr, false);
   if (!answer.is_object()) {
     const std::string why =
         fmt::format("Python does not tell which Triton it has (it {}), set ATTUNE_PYTHON to another: '{}'{}",
@@ -146,6 +137,13 @@ TritonPackage triton_package() {
   }
   if (!found->second.failure.empty()) fail(ErrorCode::unavailable, "{}", found->second.failure);
   return found->second.package;
+}
+
+std::string_view marked_line(std::string_view output, std::string_view mark) noexcept {
+  const size_t at = output.rfind(mark);
+  if (at == output.npos) return {};
+  output.remove_prefix(at + mark.size());
+  return output.substr(0, output.find('\n'));
 }
 
 bool is_tested_triton(std::string_view version) noexcept {

@@ -28,6 +28,10 @@ bool is_tested_triton(std::string_view version) noexcept;
 /// lie in `folder`.
 std::map<std::string, std::string> separate_python_environment(const std::string& folder);
 
+/// The rest of the last line that a script of this folder printed with its mark, such as `\nattune-triton: `. Python
+/// and its packages print other lines. Empty if it is missing.
+std::string_view marked_line(std::string_view output, std::string_view mark) noexcept;
+
 /// Text of a Python script of this folder, by name.
 std::string_view triton_script(std::string_view name);
 

@@ -120,15 +120,6 @@ void check_utf8(std::string_view text, const std::string& file) {
   }
 }
 
-/// The line that the script printed, without its mark. Empty if it printed no such line.
-std::string_view description_in(std::string_view output) {
-  constexpr std::string_view kMark = "\nattune-kernel: ";
-  const size_t mark = output.rfind(kMark);
-  if (mark == output.npos) return {};
-  output.remove_prefix(mark + kMark.size());
-  return output.substr(0, output.find('\n'));
-}
-
 CommandResult run_description(const std::string& source, const std::string& function, Milliseconds deadline) {
   const TritonPackage package = triton_package();
   const TemporaryFolder folder("triton");
@@ -285,7 +276,7 @@ UserKernel describe_user_kernel(std::string_view file_and_function, Milliseconds
   const std::string source = read_file(file, kMaxSourceBytes);
   check_utf8(source, file);
   const CommandResult result = run_description(source, function, deadline);
-  const json described = json::parse(description_in(result.output), nullptr, false);
+  const json described = json::parse(marked_line(result.output, "\nattune-kernel: "), nullptr, false);
   if (!described.is_object())
     fail(ErrorCode::invalid_input,
          "{}: the file must only define kernels, but running it did not come to its end (Python {})", shown(file, 500),

@@ -8,9 +8,8 @@
 #include "compile/compiler.h"
 #include "compile/triton/user_kernel_folder.h"
 #include "device/cuda/cuda_device.h"
-#include "solver/static/static_space_backend.h"
 #include "solvers/triton/gemm_rules.h"
-#include "solvers/triton/launched_kernel.h"
+#include "solvers/triton/kernel_backend.h"
 #include "solvers/triton/own_gemm.h"
 #include "triton/sources_hash.h"
 
@@ -92,20 +91,11 @@ class OwnPlan final : public Plan {
   PlanTraits traits_;
 };
 
-class OwnBackend final : public StaticSpaceBackend {
+class OwnBackend final : public triton::KernelBackend {
  public:
   OwnBackend(const StaticSpace& stated, const CudaDevice& device)
-      : StaticSpaceBackend(stated, device.info()),
-        device_(device),
-        kernels_(device.driver(), device.context()),
-        compiler_(toolchain_if_any(triton::kCompiler)) {}
+      : KernelBackend(std::string(kOwnId), std::string(kOwnVersion), stated, device) {}
 
-  Versions versions() const override {
-    Versions all = kernel_versions();
-    all.emplace(kOwnId, kOwnVersion);
-    if (!compiler_.empty()) all.emplace("compiler.triton", compiler_);
-    return all;
-  }
   /// Throws unavailable for a kernel that is not stored here.
   std::optional<bool> offers(const Problem& problem, const Config& config) override {
     if (!config.has(triton::kOwnKernel)) return std::nullopt;
@@ -114,18 +104,11 @@ class OwnBackend final : public StaticSpaceBackend {
   }
   std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config, const PrepareContext& context) override {
     const auto kernel = kernel_of(config);
-    if (context.binaries.size() != 1)
-      fail(ErrorCode::unavailable, "the kernel must be compiled first (`attune kernels build`), got {} binaries",
-           context.binaries.size());
+    require_kernels(context, 1);
     const auto shape = GemmShape::of(problem);
-    return std::make_unique<OwnPlan>(device_, shape, triton::own_gemm_launch(*kernel, shape, config),
+    return std::make_unique<OwnPlan>(gpu_, shape, triton::own_gemm_launch(*kernel, shape, config),
                                      triton::LaunchedKernel(kernels_, context.binaries[0], kernel->function.c_str()));
   }
-
- private:
-  const CudaDevice& device_;
-  LoadedKernels kernels_;
-  std::string compiler_;  ///< Its toolchain; empty without Triton, where kernels come from the cache.
 };
 
 class OwnSolver final : public Solver, public StaticSpace {

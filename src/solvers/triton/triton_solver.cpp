@@ -6,12 +6,11 @@
 #include "base/error.h"
 #include "compile/compiler.h"
 #include "device/cuda/cuda_device.h"
-#include "device/cuda/loaded_kernels.h"
 #include "solver/registry.h"
-#include "solver/static/static_space_backend.h"
 #include "solvers/triton/gemm_rules.h"
 #include "solvers/triton/gemm_space.h"
 #include "solvers/triton/generated_script.h"
+#include "solvers/triton/kernel_backend.h"
 #include "solvers/triton/kernel_tasks.h"
 #include "solvers/triton/launched_kernel.h"
 #include "solvers/triton/own_gemm_solver.h"
@@ -75,38 +74,22 @@ class TritonPlan final : public Plan {
   PlanTraits traits_;
 };
 
-class TritonBackend final : public StaticSpaceBackend {
+class TritonBackend final : public triton::KernelBackend {
  public:
   TritonBackend(const StaticSpace& stated, const CudaDevice& device)
-      : StaticSpaceBackend(stated, device.info()),
-        device_(device),
-        kernels_(device.driver(), device.context()),
-        compiler_(toolchain_if_any(triton::kCompiler)) {}
+      : KernelBackend(std::string(kTritonId), std::string(kTritonVersion), stated, device) {}
 
-  Versions versions() const override {
-    Versions all = kernel_versions();
-    all.emplace(kTritonId, kTritonVersion);
-    if (!compiler_.empty()) all.emplace("compiler.triton", compiler_);
-    return all;
-  }
   std::vector<Config> recommended(const Problem& problem) override { return triton::gemm_starts(problem, device()); }
   std::unique_ptr<Plan> prepare(const Problem& problem, const Config& config, const PrepareContext& context) override {
     const auto shape = GemmShape::of(problem);
     const auto one = triton::GemmConfig::of(config);
     const bool is_split = one.split_k > 1;
-    if (context.binaries.size() != (is_split ? 2 : 1))
-      fail(ErrorCode::unavailable, "the kernel must be compiled first (`attune kernels build`), got {} binaries",
-           context.binaries.size());
+    require_kernels(context, is_split ? 2 : 1);
     std::optional<triton::LaunchedKernel> sum;
     if (is_split) sum.emplace(kernels_, context.binaries[1], triton::kSumEntry);
     return std::make_unique<TritonPlan>(
-        device_, shape, one, triton::LaunchedKernel(kernels_, context.binaries[0], triton::kGemmEntry), std::move(sum));
+        gpu_, shape, one, triton::LaunchedKernel(kernels_, context.binaries[0], triton::kGemmEntry), std::move(sum));
   }
-
- private:
-  const CudaDevice& device_;
-  LoadedKernels kernels_;
-  std::string compiler_;  ///< Its toolchain; empty without Triton, where kernels come from the cache.
 };
 
 class TritonSolver final : public Solver, public StaticSpace {
