@@ -55,6 +55,18 @@ void Kernels::fetch(std::span<const CompileTask> tasks) {
   for (Binary& binary : exchange_->fetch(wanted)) cache_.add(std::move(binary));
 }
 
+/// The tasks of each request, whose kernels are fetched at once.
+std::vector<std::vector<CompileTask>> Kernels::fetched_tasks(std::span<const Request> requests) {
+  std::vector<std::vector<CompileTask>> tasks;
+  std::vector<CompileTask> all;
+  for (const Request& request : requests) {
+    tasks.push_back(tasks_of(request));
+    if (exchange_ != nullptr) all.insert(all.end(), tasks.back().begin(), tasks.back().end());
+  }
+  fetch(all);
+  return tasks;
+}
+
 /// Offers all of them each time: other machines may have lost one since.
 void Kernels::offer(std::span<const BuildResult> built) {
   if (exchange_ == nullptr) return;
@@ -105,13 +117,7 @@ bool Kernels::are_ready(std::span<const std::string> recipes) {
 
 std::vector<std::vector<std::string>> Kernels::prefetch(std::span<const Request> requests) {
   std::vector<std::vector<std::string>> recipes(requests.size());
-  std::vector<std::vector<CompileTask>> tasks;
-  for (const Request& request : requests) tasks.push_back(tasks_of(request));
-  if (exchange_ != nullptr) {
-    std::vector<CompileTask> all;
-    for (const auto& own : tasks) all.insert(all.end(), own.begin(), own.end());
-    fetch(all);
-  }
+  const auto tasks = fetched_tasks(requests);
   for (size_t i = 0; i < requests.size(); ++i) {
     for (const CompileTask& task : tasks[i]) {
       recipes[i].push_back(task.recipe());
@@ -162,10 +168,9 @@ std::vector<Kernels::BuildResult> Kernels::build(std::span<const Request> reques
 
 std::vector<Kernels::BuildResult> Kernels::find(std::span<const Request> requests) {
   std::vector<BuildResult> found(requests.size());
+  const auto tasks = fetched_tasks(requests);
   for (size_t i = 0; i < requests.size(); ++i) {
-    const std::vector<CompileTask> tasks = tasks_of(requests[i]);
-    fetch(tasks);
-    for (const CompileTask& task : tasks) {
+    for (const CompileTask& task : tasks[i]) {
       std::optional<CompileResult> known;
       with_pool([&] { known = pool_.known(task); });
       if (!known)

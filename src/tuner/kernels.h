@@ -99,6 +99,7 @@ class Kernels {
   std::vector<CompileTask> tasks_of(const Request& request) const;
   bool has(const std::string& recipe) const;
   void fetch(std::span<const CompileTask> tasks);
+  std::vector<std::vector<CompileTask>> fetched_tasks(std::span<const Request> requests);
   void offer(std::span<const BuildResult> built);
   void submit(const std::vector<CompileTask>& tasks);
   void with_pool(const std::function<void()>& call);
