@@ -6,6 +6,7 @@
 #include "cli/flags/arguments.h"
 #include "cli/flags/value_checks.h"
 #include "core/turn.h"
+#include "search/strategy/strategy.h"
 
 namespace attune {
 
@@ -40,6 +41,13 @@ void add_rule_flags(CLI::App& command, std::string& rules, std::vector<std::stri
                   "A rule of your own for one solver's configs: \"triton.gemm: BLOCK_SIZE_M <= 128\". It may read the "
                   "solver's parameters, problem.m and device.num_units; repeat the flag for further rules")
       ->type_name("RULE");
+}
+
+void add_max_trials_flag(CLI::App& command, uint64_t& max_trials, const std::string& help) {
+  command.add_option("--max-trials", max_trials, help)
+      ->capture_default_str()
+      ->transform([](const std::string& text) { return text == "all" ? std::to_string(kAllTrials) : text; })
+      ->check(trials_error);
 }
 
 void add_isolation_flag(CLI::App& command, std::string& isolation) {

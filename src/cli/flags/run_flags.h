@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,9 @@ void add_run_flags(CLI::App& command, RunOptions& options, const std::string& de
 
 /// Adds --rules and --where, which parse_rule_choice() parses.
 void add_rule_flags(CLI::App& command, std::string& rules, std::vector<std::string>& where);
+
+/// Adds `--max-trials`, a number or `all`, which is kAllTrials.
+void add_max_trials_flag(CLI::App& command, uint64_t& max_trials, const std::string& help);
 
 /// Adds `--isolation`, which isolation_option() parses.
 void add_isolation_flag(CLI::App& command, std::string& isolation);

@@ -147,12 +147,9 @@ void add_search_flags(CLI::App& command, TuneOptions& options) {
   command.add_option("--budget", options.budget,
                      "Time limit of the whole run, such as 30s, 10m or 2h; shapes that do not fit are reported");
   command.add_option("--timeout", options.timeout, "Time limit for one shape; a shape that takes longer is skipped");
-  command
-      .add_option("--max-trials", options.max_trials,
-                  "Number of candidates to try per solver, or all; what one that is behind leaves, the others may try")
-      ->capture_default_str()
-      ->transform(number_of_trials)
-      ->check(trials_error);
+  add_max_trials_flag(
+      command, options.max_trials,
+      "Number of candidates to try per solver, or all; what one that is behind leaves, the others may try");
   add_rule_flags(command, options.rules, options.where);
   command.add_option("--warmup", options.warmup, "Untimed rounds of --search exhaustive")
       ->capture_default_str()

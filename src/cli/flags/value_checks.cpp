@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "search/strategy/strategy.h"
 
 namespace attune {
 namespace {
@@ -58,7 +57,6 @@ std::string trials_error(const std::string& text) {
   const std::string error = text == "all" ? "" : positive_number_error(text);
   return error.empty() ? "" : error + "; or all";
 }
-std::string number_of_trials(std::string text) { return text == "all" ? std::to_string(kAllTrials) : text; }
 std::string natural_number_error(const std::string& text) { return natural_error(text, kMost); }
 std::string positive_count_error(const std::string& text) { return positive_error(text, kMaxCount); }
 std::string natural_count_error(const std::string& text) { return natural_error(text, kMaxCount); }

@@ -11,8 +11,7 @@ namespace attune {
 /// clamps values that do not fit.
 std::string range_error(const std::string& text, int64_t min, int64_t max);  ///< A whole number between two.
 std::string positive_number_error(const std::string& text);
-std::string trials_error(const std::string& text);  ///< The same, or `all`, of which number_of_trials() makes a number.
-std::string number_of_trials(std::string text);
+std::string trials_error(const std::string& text);          ///< The same, or `all`.
 std::string natural_number_error(const std::string& text);  ///< An integer, 0 or more.
 std::string positive_count_error(const std::string& text);  ///< The same for numbers of 32 bits.
 std::string natural_count_error(const std::string& text);

@@ -39,10 +39,7 @@ void add_run_command(CLI::App& fleet, Action& chosen) {
   run->add_option("--budget", tune.budget,
                   "Time limit of the run, such as 10m or 2h, shared out among the searches; the next run goes on");
   run->add_option("--timeout", tune.timeout, "Time limit for one job; a job that takes longer waits for the next run");
-  run->add_option("--max-trials", tune.max_trials, "Number of candidates to try per solver, or all")
-      ->capture_default_str()
-      ->transform(number_of_trials)
-      ->check(trials_error);
+  add_max_trials_flag(*run, tune.max_trials, "Number of candidates to try per solver, or all");
   run->add_option("--workers", tune.workers, "Number of worker processes of each device; 0: the default of its kind")
       ->capture_default_str()
       ->check(natural_number_error);
