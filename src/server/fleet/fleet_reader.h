@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/mutex.h"
-#include "server/fleet/fleet_overview.h"
+#include "store/fleet/overview/fleet_overview.h"
 
 namespace attune {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "server/fleet/fleet_overview.h"
+#include "store/fleet/overview/fleet_overview.h"
 
 #include <fmt/format.h>
 
