@@ -55,8 +55,8 @@ class Compiler {
   /// Returns the facts about the kernel that the tool or its output reports, for Binary::metadata: registers, spills,
   /// `code_bytes`. No estimates. Throws invalid_input for a damaged output.
   virtual std::map<std::string, std::string> report(const CompilerOutput&) const { return {}; }
-  /// A sentence for a user who is about to compile with it: its version is not tested, say. Empty: there is none. Runs
-  /// the tool at most once.
+  /// A warning for a user who is about to compile with it, such as an untested version. Empty: no warning. Runs the
+  /// tool at most once.
   virtual std::string notice() const { return {}; }
   /// Empty if the file's content may be an output of command(), else a description of the flaw: `not a 64-bit shared
   /// object bits`.

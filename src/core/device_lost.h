@@ -6,7 +6,7 @@
 
 namespace attune {
 
-/// Thrown when a device does not work any more: it fails its probe, or workers die on it and no candidate is to blame.
+/// Thrown when a device no longer works: it fails its probe, or workers die on it and no candidate is to blame.
 /// Other errors of code device concern the machine, as when it starts no more processes.
 class DeviceLost : public Error {
  public:

@@ -40,7 +40,7 @@ std::string TritonCompiler::notice() const {
     return fmt::format("Triton {} compiles kernels here, and this version of Attune is tested with 3.6 and 3.9",
                        version);
   } catch (const Error&) {
-    return {};  // Its solver is not available then, and says why.
+    return {};  // The solver is unavailable then, with a reason.
   }
 }
 

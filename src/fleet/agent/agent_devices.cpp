@@ -23,7 +23,7 @@
 namespace attune {
 namespace {
 
-/// The devices to work on: those that the user named, else on a host or a fake device the session's own, else all.
+/// The devices to work on: the ones that the user named, else on a host or a fake device the session's own, else all.
 DeviceChoice devices_of(const TuneOptions& options, const FleetSession& session) {
   DeviceChoice choice = options.devices;
   if (!choice.ids.empty() || choice.threads > 0) return choice;

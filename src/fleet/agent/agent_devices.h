@@ -27,9 +27,9 @@ struct AgentDevices {
   Kernels& kernels() const { return own_kernels ? *own_kernels : *environments.front().kernels; }
 };
 
-/// Opens and locks the devices to work on: those that the options name, else on a host or a fake device the session's
-/// own, else all. Opens none for compile steps alone, unless they are named. No environments and no kernels after an
-/// interrupt. Throws like open_environments() and DeviceLocks.
+/// Opens and locks the devices to work on: the ones that the options name, else on a host or a fake device the
+/// session's own, else all. Opens none for compile steps alone, unless they are named. No environments and no kernels
+/// after an interrupt. Throws like open_environments() and DeviceLocks.
 AgentDevices open_agent_devices(const FleetRunOptions& options, const FleetSession& session);
 
 /// The toolchains that a session pins.
@@ -37,7 +37,7 @@ Toolchains toolchains_of(const FleetSession& session);
 
 /// Each difference between the session's environment and this one, a clause each; empty: the agent may work on the
 /// session. Without a device: the solvers that compile, their sources and compilers, and the variables. An agent that
-/// only measures may lack compilers: it measures what is built.
+/// only measures may lack compilers: it measures built kernels.
 std::vector<std::string> differences_here(const FleetSession& session, const AgentDevices& devices,
                                           const FleetRunOptions& options);
 

@@ -9,8 +9,8 @@
 
 namespace attune {
 
-/// Opens the store of an agent, which waits at most so long for a server that does not answer, and says so. Null after
-/// an interrupt. Throws like open_fleet_store().
+/// Opens the store of an agent. Waits for a server that does not answer, for at most `patience_s`, and prints a note.
+/// Null after an interrupt. Throws like open_fleet_store().
 std::unique_ptr<FleetStore> open_patiently(double patience_s);
 
 /// Stores the losses of an agent's devices. Used by one thread at a time.

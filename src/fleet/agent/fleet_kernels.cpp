@@ -24,7 +24,7 @@ constexpr int kMaxFailures = 3;  // Of a kernel: the server may take none of its
 FleetKernels::FleetKernels(std::unique_ptr<SharedKernels> store, FleetKernelsOptions options, Clock& clock)
     : store_(std::move(store)), options_(std::move(options)), clock_(clock) {}
 
-/// The first one is said. A store that is away is not asked for a while.
+/// Tells the first failure. A store that is away is not asked for a while.
 void FleetKernels::note_failure(const Error& error) {
   if (dynamic_cast<const StoreAway*>(&error) != nullptr) silent_until_s_ = clock_.now_s() + kSilenceS;
   if (!std::exchange(said_, true) && options_.say)

@@ -26,8 +26,8 @@ struct FleetKernelsOptions {
 
 /// Kernels that a fleet's agents share through the store, for agents without a common folder. A kernel whose bytes do
 /// not match their SHA-256 is refused: it is removed from the store, which gets an event. While the store is away there
-/// are no kernels; it is asked again after a while and gets what was offered meanwhile. A kernel that the store does
-/// not take is sent again a few times. Thread-safe.
+/// are no kernels; it is asked again after a while, and gets the kernels that were offered in that time. A kernel that
+/// the store does not take is sent again a few times. Thread-safe.
 class FleetKernels final : public KernelExchange {
  public:
   /// `clock` must outlive this.
