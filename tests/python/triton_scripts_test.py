@@ -24,20 +24,25 @@ class Options(unittest.TestCase):
     def test_arguments_and_constants_go_to_their_places_in_any_order(self):
         signature, constants, attributes, launch = self.script.parsed(
             ["--constant=N:4", "--num-warps=8", "--argument=b:i32", "--argument=a:*bf16:16", "--constant=P:True", "--num-stages=3"],
-            ["a", "b", "N", "P"])
+            ["a", "b", "N", "P"], {})
         self.assertEqual(list(signature.items()), [("a", "*bf16"), ("b", "i32"), ("N", "constexpr"), ("P", "constexpr")])
         self.assertEqual(constants, {(2,): 4, (3,): True})
         self.assertIs(constants[(3,)], True)
         self.assertEqual(attributes, {(0,): [["tt.divisibility", 16]]})
         self.assertEqual(launch, {"num_warps": 8, "num_stages": 3})
 
+    def test_a_parameter_without_an_option_has_its_default(self):
+        signature, constants, _, _ = self.script.parsed(["--argument=a:i32"], ["a", "N"], {"N": 7})
+        self.assertEqual(signature, {"a": "i32", "N": "constexpr"})
+        self.assertEqual(constants, {(1,): 7})
+
     def test_other_options_are_refused(self):
         for option in ("--argument=a", "--argument=a:i32:32", "--argument=a:i32:16:16", "--constant=a", "--constant=a:x", "--num-warps=",
                        "--num-ctas=2", "-O", "", "--argument=c:i32"):
             with self.assertRaises(self.script.Refused, msg=option):
-                self.script.parsed([option], ["a"])
+                self.script.parsed([option], ["a"], {})
         with self.assertRaisesRegex(self.script.Refused, "a, b"):
-            self.script.parsed([], ["a", "b"])
+            self.script.parsed([], ["a", "b"], {})
 
     def test_an_error_starts_with_its_cause_and_is_bounded(self):
         try:
