@@ -61,8 +61,11 @@ void TunePublisher::finished(const TuneResult& result) {
   // When resuming a run over all shapes: the previous process may have died after deciding and before publishing.
   const bool stays =
       row != rows_.end() && !options_.all && (result.ending == Ending::kept || result.ending == Ending::reused);
-  if (stays && row->second)
+  if (stays && row->second) {
     entries_of_rows_.push_back(entry_of(result.problem, row->second->candidate, row->second->us, device_));
+    if (result.decision && !has_packed_weights(result.problem) && row->second->candidate != result.decision->winner)
+      ++num_other_rows_;
+  }
   if (result.decision) add(*result.decision, !stays);
 }
 
@@ -80,6 +83,12 @@ void TunePublisher::add(const Decision& decision, bool is_new) {
 void TunePublisher::flush() {
   choose_layouts();
   publish_pending();
+  if (num_other_rows_ > 0) {
+    notices_.push_back(fmt::format(
+        "{}: {} with another kernel than its earlier decision, which is shown here; `--all` decides again",
+        inputs_.table.string(), num_other_rows_ == 1 ? "1 row stays" : fmt::format("{} rows stay", num_other_rows_)));
+    num_other_rows_ = 0;
+  }
   // A table is sorted even if each of its rows stays.
   if (options_.sort && !inputs_.table.empty() && std::filesystem::exists(inputs_.table)) publish_rows();
 }

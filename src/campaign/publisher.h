@@ -21,7 +21,7 @@ class TunePublisher final : public TuneObserver {
   void progress(const Problem&, Phase, size_t) override {}
   /// Takes a decision; publishes when a batch is full. A decision from the journal was published by an earlier run. Its
   /// row stays unless the table has no such row, or new rows change the layout of its weight group. The YAML file gets
-  /// the rows that stay, too.
+  /// the rows that stay, too. A notice counts those with another kernel than the decision's.
   void finished(const TuneResult& result) override;
   /// Publishes the remaining decisions, weight groups included. Throws io; the decisions stay in the journal.
   void flush();
@@ -49,6 +49,7 @@ class TunePublisher final : public TuneObserver {
   };
   std::vector<GroupDecision> packed_;  ///< bpreshuffle=1.
   std::vector<Decision> replaced_;
+  size_t num_other_rows_ = 0;  ///< Rows that stay and name another kernel than a decision of the journal.
   std::vector<std::string> notices_;
 };
 

@@ -124,6 +124,24 @@ TEST_F(Publisher, LeavesTheRowOfADecisionOfAnEarlierRun) {
   publisher_->finished(decided(two_, 60));
   publisher_->flush();
   EXPECT_THAT(rows(), ElementsAre(Pair(1, 10), Pair(2, 60)));
+  EXPECT_THAT(publisher_->notices(), IsEmpty());
+}
+
+TEST_F(Publisher, CountsRowsThatStayWithAnotherKernelThanTheirDecision) {
+  begin({one_, two_});
+  publisher_->finished(decided(one_, 10));
+  publisher_->finished(decided(two_, 10));
+  publisher_->flush();
+  const TuneResult first = decided(one_, 50, Ending::reused), second = decided(two_, 10, Ending::reused);
+  Candidate other = first.decision->winner;
+  other.config = Config::parse("n=7");
+  inputs_.items = {{one_, Incumbent{other, 10, ""}, true}, {two_, Incumbent{second.decision->winner, 10, ""}, true}};
+  publisher_.emplace(options_, inputs_, device_);
+  publisher_->finished(first);
+  publisher_->finished(second);
+  publisher_->flush();
+  EXPECT_THAT(rows(), ElementsAre(Pair(1, 10), Pair(2, 10)));
+  EXPECT_THAT(publisher_->notices(), ElementsAre(HasSubstr("1 row stays with another kernel")));
 }
 
 TEST_F(Publisher, WritesADecisionThatAKilledCallOfARunOverAllDidNotPublish) {

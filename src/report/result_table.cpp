@@ -18,6 +18,7 @@ constexpr const char* kDefaultConfig = ", a default config";
 constexpr const char* kBestDefault = "the best default";
 constexpr const char* kNoDefault = "no default";
 constexpr const char* kWithoutPause = ", confirmed without the pause";
+constexpr const char* kTimedWith = ", timed with ";
 constexpr std::string_view kLayout = "{} {:>10} {:<46} {:>10} {:>8} {:>17} {:>9}  {}";
 
 bool is_size(const AttributeSpec& key) { return key.kind == ColumnKind::integer && key.default_value.empty(); }
@@ -102,6 +103,8 @@ std::string verdict_text(const Decision& decision) {
   if (decision.noisy) text += ", noisy";
   if (decision.incomplete) text += ", incomplete";
   if (decision.pause_cut) text += kWithoutPause;
+  if (decision.protocol.values != TimedValues::randn)
+    text += fmt::format("{}{}", kTimedWith, name(decision.protocol.values));
   return text;
 }
 
@@ -163,6 +166,7 @@ std::vector<std::string> result_legend(std::span<const Decision> decisions) {
       {kWithoutPause,
        "confirmed without the pause: the budget left no time to wait between the samples that chose the "
        "winner and those that confirm it, so one disturbance may have reached both"},
+      {kTimedWith, "timed with: values that --init_type chose for the timed launches; usual ones are random numbers"},
   };
   std::vector<std::string> sentences;
   for (const auto& [word, sentence] : lines) {

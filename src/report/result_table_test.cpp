@@ -205,6 +205,8 @@ TEST(ResultTable, ALineSaysWhatIsLessThanCertain) {
   EXPECT_THAT(result_line(doubtful), HasSubstr("noisy, incomplete, confirmed without the pause"));
   doubtful.incomplete = false;
   EXPECT_EQ(summarise(std::vector{doubtful}).num_noisy, 1u);
+  doubtful.protocol.values = TimedValues::zeros;
+  EXPECT_THAT(result_line(doubtful), EndsWith(", timed with zeros"));
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ class Sequence(FleetStory):
         self.assertIn(("onednn.conv", "conv"), [(one["id"], one["op"]) for one in solvers])
 
         self.refused("session", "init", "-l", "why", "--devices", "fake:0",
-                     says="the store's solvers are not those of fake:0 (")
+                     says="run `attune solvers update --devices fake:0` first, the store")
         self.refused("applicability", "update", "--session", "1", says="attune session init -l REASON")
         for _ in range(2):
             self.assertEqual(self.attune("session", "init", "-l", "why", "--devices", "cpu:0").stdout, "session 1\n")

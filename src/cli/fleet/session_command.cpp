@@ -99,8 +99,7 @@ int begin_session(const SessionOptions& options) {
   // An agent would refuse the session.
   if (const auto differing = solver_differences(solvers, solvers_of(here)); !differing.empty())
     fail(ErrorCode::invalid_input,
-         "the store's solvers are not those of {0} ({1}), list them again first: attune "
-         "solvers update --devices {0}",
+         "run `attune solvers update --devices {0}` first, the store's solvers are not those of {0}: {1}",
          environment.device().id, join(differing, "; "));
   const auto versions = versions_of(here, solvers);
   SessionCustody custody = options.custody;

@@ -95,6 +95,10 @@ TEST_F(ImportConfigurations, AnIssueWithoutConfigurationsIsAnsweredWithTheSenten
   ImportOptions options = of("issue.md", "\n```\nM,N,K\n1,x,3\n```\n");
   std::swap(options.issue, options.file);
   EXPECT_THAT(refusal(options), HasSubstr("issue.md:4: "));
+  options = of("issue.md", "\n```\nM,N,L\n1,2,3\n```\n");
+  std::swap(options.issue, options.file);
+  options.op = "gemm_a16w16";
+  EXPECT_THAT(refusal(options), HasSubstr("issue.md:3: "));
 }
 
 TEST_F(ImportConfigurations, BatchesReplicateAndAnOperatorOverrides) {

@@ -35,6 +35,7 @@ std::vector<FencedBlock> fenced_blocks(std::string_view text) {
     fence = {};
   };
   size_t number = 0;
+  if (text.ends_with('\n')) text.remove_suffix(1);
   for (std::string_view line : split(text, '\n')) {
     ++number;
     const size_t begin = std::min(line.find_first_not_of(kIndent), line.size());

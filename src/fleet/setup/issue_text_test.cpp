@@ -30,7 +30,7 @@ TEST(IssueText, FencesMayBeQuotedIndentedAndLong) {
 }
 
 TEST(IssueText, TheLastFenceMayBeMissing) {
-  EXPECT_THAT(fenced_blocks("```\na\n"), ElementsAre(block(2, "a\n\n")));
+  EXPECT_THAT(fenced_blocks("```\na\n"), ElementsAre(block(2, "a\n")));
   EXPECT_THAT(fenced_blocks("```\na"), ElementsAre(block(2, "a\n")));
 }
 

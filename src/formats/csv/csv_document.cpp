@@ -245,8 +245,11 @@ std::string CsvDocument::column_list() const {
 
 size_t CsvDocument::require_column(std::string_view column) const {
   if (const auto found = find_column(column)) return *found;
-  fail(ErrorCode::invalid_input, "{}:1: the column '{}' is missing, the file has: {}", name_, column, column_list());
+  fail(ErrorCode::invalid_input, "{}: the column '{}' is missing, the file has: {}", header_place(), column,
+       column_list());
 }
+
+std::string CsvDocument::header_place() const { return name_ + ":" + std::to_string(std::max<size_t>(first_line_, 1)); }
 
 size_t CsvDocument::num_cells(size_t row) const {
   const size_t end = row + 1 < rows_.size() ? rows_[row + 1].first_cell : cell_ends_.size();

@@ -29,6 +29,7 @@ class CsvDocument {
 
   const std::string& name() const noexcept { return name_; }
   size_t first_line() const noexcept { return first_line_; }  ///< The header's, see parse().
+  std::string header_place() const;                           ///< `shapes.csv:1`, for messages.
   const std::vector<std::string>& columns() const noexcept { return columns_; }
   /// Finds a column by exact spelling, then ignoring case.
   std::optional<size_t> find_column(std::string_view column) const;

@@ -118,7 +118,7 @@ std::vector<const FamilySpec*> serving(const CsvDocument& document) {
 const FamilySpec* checked_family(const FamilySpec& family, const CsvDocument& document) {
   const auto missing = missing_columns(family, document);
   if (missing.empty()) return &family;
-  fail(ErrorCode::invalid_input, "{}:1: a table of {} needs the column '{}', the file has: {}", document.name(),
+  fail(ErrorCode::invalid_input, "{}: a table of {} needs the column '{}', the file has: {}", document.header_place(),
        family.op, join(missing, "', '"), document.column_list());
 }
 
@@ -202,20 +202,20 @@ FamilyOfFile family_of_file(const CsvDocument& document, std::string_view op) {
   if (best.size() == 1) return {best.front(), {}};
   if (best.empty() && possible.size() == 1) {
     fail(ErrorCode::invalid_input,
-         "{}:1: this is a table of {} whose key has more columns than this version knows, so its rows cannot be told "
+         "{}: this is a table of {} whose key has more columns than this version knows, so its rows cannot be told "
          "apart and are not read: {}",
-         document.name(), possible.front()->op,
+         document.header_place(), possible.front()->op,
          shown(join(unknown_key_columns(*possible.front(), document), ", "), 400));
   }
   if (best.empty()) {
     fail(ErrorCode::invalid_input,
-         "{}:1: unknown family, name one that Attune knows with --op; the file has the columns: "
+         "{}: unknown family, name one that Attune knows with --op; the file has the columns: "
          "{}{}",
-         document.name(), document.column_list(), nearest_family(document));
+         document.header_place(), document.column_list(), nearest_family(document));
   }
   fail(ErrorCode::invalid_input,
-       "{}:1: the columns fit several families ({}), name one with --op; the file has the columns: {}", document.name(),
-       op_list(best), document.column_list());
+       "{}: the columns fit several families ({}), name one with --op; the file has the columns: {}",
+       document.header_place(), op_list(best), document.column_list());
 }
 
 }  // namespace attune
