@@ -67,20 +67,23 @@ class SqlJobQueue final : public JobQueue {
   std::vector<ClaimedJob> claim(const ClaimFilter& filter, size_t max_count) override {
     const Lock lock(mutex_);
     std::vector<ClaimedJob> claimed;
-    if (found_nothing_ && !has_work(filter)) return claimed;
+    if (found_nothing_ && doubtful_.empty() && !has_work(filter)) return claimed;
     found_nothing_ = false;
     const double now_s = steady_clock().now_s();
     bool looks_for_expired = now_s >= next_look_s_;
     for (;;) {
       const Leases expired = looks_for_expired ? expired_leases(filter.session) : Leases();
       sql_.transaction([&] {
+        give_back_doubtful(filter.agent);
         claimed.clear();
         queue_again(filter.session, expired, "its agent did not renew the lease",
                     fmt::format(" AND lease_until < {}", sql_.words().now));
         for (const FleetStep step : claim_order(filter.steps)) claim_step(filter, step, max_count, claimed);
         std::ranges::sort(claimed, {}, &ClaimedJob::id);  // RETURNING has no order.
         if (!claimed.empty()) begin_attempts(filter, claimed);
+        doubtful_.insert(doubtful_.end(), claimed.begin(), claimed.end());
       });
+      doubtful_.clear();
       if (looks_for_expired) next_look_s_ = now_s + kExpiryLookS;
       // An agent without a job looks for expired leases each time.
       found_nothing_ = claimed.empty();
@@ -130,9 +133,7 @@ class SqlJobQueue final : public JobQueue {
     const Lock lock(mutex_);
     sql_.transaction([&] {
       for (const ClaimedJob& job : jobs) {
-        if (!holds(job)) continue;
-        end_attempt(job, name(Status::cancelled), "released");
-        set_state(job, "queued", "", "", 0, 0);
+        if (holds(job)) give_back(job, "released");
       }
     });
   }
@@ -263,6 +264,21 @@ class SqlJobQueue final : public JobQueue {
     for (ClaimedJob& job : claimed) job.problem = problems[job.configuration];
     sql_.insert("INSERT INTO attempt (job, token, agent, began, ended, class, detail)",
                 fmt::format("(?, ?, ?, {}, 0, '', '')", sql_.words().now), "", rows);
+  }
+
+  /// Without this, jobs whose claim was committed and whose answer was lost would wait for the end of their leases.
+  void give_back_doubtful(const std::string& agent) {
+    for (const ClaimedJob& job : doubtful_) {
+      if (sql_.number("SELECT count(*) FROM job WHERE id = :i AND lease_token = :t AND agent = :a"
+                      " AND state = 'leased'",
+                      job.id, job.token, agent) == 1)
+        give_back(job, "the answer to the claim was lost");
+    }
+  }
+
+  void give_back(const ClaimedJob& job, const std::string& why) {
+    end_attempt(job, name(Status::cancelled), why);
+    set_state(job, "queued", "", "", 0, 0);
   }
 
   bool has_state(int64_t session, const char* condition) {
@@ -430,6 +446,8 @@ class SqlJobQueue final : public JobQueue {
   LeaseCursor cursor_;
   double next_look_s_ = 0;      ///< For expired leases.
   bool found_nothing_ = false;  ///< By the last claim.
+  /// Jobs of claims whose answers were lost: the agent may hold them.
+  std::vector<ClaimedJob> doubtful_;
 };
 
 }  // namespace
