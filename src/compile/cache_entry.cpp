@@ -46,16 +46,19 @@ std::vector<std::string> folders_in(const fs::path& folder) {
 }
 
 /// Throws nlohmann's exceptions for a text that is not a description; a description of another format has no arch.
-Binary parse(const std::string& text) {
+/// `rejected`: whether it must describe a rejection.
+Entry parse(const std::string& text, bool rejected) {
   const auto json = nlohmann::json::parse(text);
-  Binary binary;
-  if (json.at("format").get<int>() != kFormat) return binary;
+  Entry entry{.content = rejected ? Content::rejected : Content::right, .binary = {}, .rejection = {}};
+  Binary& binary = entry.binary;
+  if (json.at("format").get<int>() != kFormat) return entry;
   binary.arch = json.at("arch").get<std::string>();
   binary.recipe = json.at("recipe").get<std::string>();
   binary.toolchain = json.at("toolchain").get<std::string>();
   binary.sha256 = json.at("sha256").get<std::string>();
   binary.metadata = json.at("metadata").get<std::map<std::string, std::string>>();
-  return binary;
+  if (rejected) entry.rejection = json.at("rejection").get<std::string>();
+  return entry;
 }
 
 }  // namespace
@@ -83,14 +86,16 @@ Entry read(const fs::path& root, std::string_view arch, std::string_view recipe,
     folder /= name;
     if (!is_trusted_folder(folder)) return {is_absent(folder) ? Content::none : Content::not_ours, {}};
   }
-  if (!is_trusted(folder / kBinary, S_IFREG) || !is_trusted(folder / kDescription, S_IFREG))
+  const bool has_binary = is_trusted(folder / kBinary, S_IFREG);
+  if ((!has_binary && !is_absent(folder / kBinary)) || !is_trusted(folder / kDescription, S_IFREG))
     return {Content::not_ours, {}};
   try {
-    Binary binary = parse(read_file(folder / kDescription, kMaxDescriptionBytes));
+    Entry entry = parse(read_file(folder / kDescription, kMaxDescriptionBytes), !has_binary);
+    Binary& binary = entry.binary;
     binary.file = folder / kBinary;
     const bool is_in_its_place = binary.arch == arch && binary.recipe == recipe && binary.toolchain == toolchain;
     if (!is_in_its_place || !is_of_this_command(binary)) return {Content::wrong, {}};
-    return {Content::right, std::move(binary)};
+    return entry;
   } catch (const nlohmann::json::exception&) {
     return {Content::wrong, {}};
   } catch (const Error&) {  // Another process has removed it, or its name is too long.
@@ -113,10 +118,11 @@ bool is_intact(const Binary& binary) {
   }
 }
 
-void describe(const fs::path& folder, const Binary& binary) {
-  const nlohmann::json json = {{"format", kFormat},       {"arch", binary.arch},
-                               {"recipe", binary.recipe}, {"toolchain", binary.toolchain},
-                               {"sha256", binary.sha256}, {"metadata", binary.metadata}};
+void describe(const fs::path& folder, const Binary& binary, std::string_view rejection) {
+  nlohmann::json json = {{"format", kFormat},       {"arch", binary.arch},
+                         {"recipe", binary.recipe}, {"toolchain", binary.toolchain},
+                         {"sha256", binary.sha256}, {"metadata", binary.metadata}};
+  if (!rejection.empty()) json["rejection"] = rejection;
   const fs::path file = folder / kDescription;
   const BlockedWriteSignals blocked;
   // Metadata may hold a compiler's output in any encoding.

@@ -27,11 +27,13 @@ enum class Content : uint8_t {
   none,      ///< There is no entry.
   not_ours,  ///< Other users could have written it, or it is not an entry.
   wrong,     ///< Unreadable, of another format or command, or its arch, recipe or toolchain does not match its path.
+  rejected,  ///< The toolchain rejected the source, so there is no binary.
   right
 };
 struct Entry {
   Content content = Content::none;
-  Binary binary;  ///< Set for `right`.
+  Binary binary;          ///< Set for `right` and `rejected`.
+  std::string rejection;  ///< Set for `rejected`: the detail of the failed compilation.
   bool is_right() const noexcept { return content == Content::right; }
 };
 /// Reads an entry's description, but not its binary.
@@ -42,8 +44,9 @@ Entry read(const std::filesystem::path& root, std::string_view arch, std::string
 bool is_of_this_command(const Binary& binary);
 /// Whether the binary matches its description.
 bool is_intact(const Binary& binary);
-/// Writes the description next to the binary, in a folder that has no readers yet. Throws io.
-void describe(const std::filesystem::path& folder, const Binary& binary);
+/// Writes the description next to the binary, in a folder that has no readers yet. With a `rejection` it is all that
+/// the folder holds. Throws io.
+void describe(const std::filesystem::path& folder, const Binary& binary, std::string_view rejection = {});
 
 /// Path of one entry. places() lists all entries below a trusted root, ordered by arch, recipe and toolchain.
 struct Place {

@@ -58,8 +58,11 @@ bool CommandCompilation::has_ended() {
 
 CompileResult CommandCompilation::result() {
   const std::string log = read_log(folder() / "log");
-  if (Outcome outcome = compiler_failure(status_.value(), log, toolchain()); !outcome.ok())
-    return ended_with(std::move(outcome));
+  if (Outcome outcome = compiler_failure(status_.value(), log, toolchain()); !outcome.ok()) {
+    CompileResult failed = ended_with(std::move(outcome));
+    failed.is_rejected = is_rejection(status_.value(), log);
+    return failed;
+  }
   const fs::path file = folder() / command_.output;
   std::error_code ignored;
   if (!fs::is_regular_file(fs::symlink_status(file, ignored))) {

@@ -100,13 +100,19 @@ CompileResult Compilation::examined(const fs::path& file, const std::string& con
   }
 }
 
-Binary Compilation::binary_of(const std::string& content, const fs::path& file, const std::string& log) const {
-  Binary binary{.arch = task_.arch, .recipe = recipe_, .toolchain = toolchain_, .sha256 = {}, .file = file};
+Binary Compilation::description() const {
+  Binary binary{.arch = task_.arch, .recipe = recipe_, .toolchain = toolchain_, .sha256 = {}, .file = {}};
   binary.metadata = {{"compiler", task_.compiler},
                      {"command", std::to_string(compiler_.command_version())},
                      {"options", join(task_.options, " ")},
                      {"entries", join(task_.entries, " ")}};
   if (!task_.candidate.empty()) binary.metadata["candidate"] = task_.candidate;
+  return binary;
+}
+
+Binary Compilation::binary_of(const std::string& content, const fs::path& file, const std::string& log) const {
+  Binary binary = description();
+  binary.file = file;
   binary.metadata.merge(compiler_.report({log, content, folder_}));
   return binary;
 }

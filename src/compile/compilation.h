@@ -22,7 +22,9 @@ struct CompileResult {
   bool from_cache = false;
   /// Whether the compiler is missing and the cache lacks the binary, which another machine may add later.
   bool is_unbuilt = false;
-  double seconds = 0;  ///< Compiler time, in this pool or one that shares; 0: the binary was in the cache.
+  double seconds = 0;  ///< Compiler time, in this pool or one that shares; 0: the answer was in the cache.
+  /// Whether this toolchain rejected the source for what it says, as it would the next time.
+  bool is_rejected = false;
 };
 
 /// One running task, in a folder of its own, with limits and a deadline. A process of its own (CommandCompilation) or a
@@ -40,6 +42,8 @@ class Compilation {
   const std::filesystem::path& folder() const noexcept { return folder_; }
   /// Whether the calling thread began it: processes die with the thread that started them.
   bool is_of_this_thread() const noexcept { return thread_ == std::this_thread::get_id(); }
+  /// Arch, recipe, toolchain and metadata of the task's binary, without the compiler's report.
+  Binary description() const;
   /// Time at which the deadline passes; never while stopped.
   Clock::time_point end() const noexcept;
 

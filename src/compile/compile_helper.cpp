@@ -176,7 +176,9 @@ CompileResult HelperCompilation::result() {
                                              toolchain(), shown(output.toolchain))});
   if (!output.is_compiled) {
     const WaitStatus refused{.end = WaitStatus::End::exited, .code = 1};
-    return ended_with(compiler_failure(refused, output.log, toolchain()));
+    CompileResult failed = ended_with(compiler_failure(refused, output.log, toolchain()));
+    failed.is_rejected = output.is_rejected && !blames_machine(output.log);
+    return failed;
   }
   const fs::path file = folder() / "binary";
   write_task_file(file, output.binary);

@@ -84,7 +84,9 @@ TEST(CompileMessages, CarryAnyBytesAndNothingElse) {
   CompileTask task = source("\xff\n\"");
   task.entries = {"f", ""};
   EXPECT_EQ(compile_task_from(to_payload(task)), task);
-  const LibraryOutput output{.is_compiled = true, .binary = std::string("\0\xfe", 2), .log = "l", .toolchain = "t-1"};
+  LibraryOutput output{.is_compiled = true, .binary = std::string("\0\xfe", 2), .log = "l", .toolchain = "t-1"};
+  EXPECT_EQ(library_output_from(to_payload(output)), output);
+  output.is_rejected = true;
   EXPECT_EQ(library_output_from(to_payload(output)), output);
   for (const std::string& payload : {std::string("garbage"), to_payload(task), std::string()})
     EXPECT_THROW(library_output_from(payload), Error);
@@ -121,6 +123,7 @@ TEST_F(CompileHelperTest, ARefusedSourceIsNoFaultOfTheHelper) {
     const CompileResult refused = compile(text);
     EXPECT_EQ(refused.outcome.status, Status::compile_failed);
     EXPECT_THAT(refused.outcome.detail, HasSubstr(text == "refuse" ? "a refused source" : "out of order"));
+    EXPECT_EQ(refused.is_rejected, text == "refuse");
   }
   EXPECT_EQ(helper(), before);
 }

@@ -38,7 +38,8 @@ std::string to_payload(const LibraryOutput& output) {
   return encode_cbor({{"is_compiled", output.is_compiled},
                       {"binary", output.binary},
                       {"log", output.log},
-                      {"toolchain", output.toolchain}});
+                      {"toolchain", output.toolchain},
+                      {"is_rejected", output.is_rejected}});
 }
 
 CompileTask compile_task_from(std::string_view payload) {
@@ -57,7 +58,8 @@ LibraryOutput library_output_from(std::string_view payload) {
     return LibraryOutput{.is_compiled = value.at("is_compiled"),
                          .binary = value.at("binary"),
                          .log = value.at("log"),
-                         .toolchain = value.at("toolchain")};
+                         .toolchain = value.at("toolchain"),
+                         .is_rejected = value.at("is_rejected")};
   });
 }
 

@@ -104,8 +104,8 @@ struct CompilePool::State {
   void sleep(Clock::time_point end);
 };
 
-/// Returns the answer that needs no compiler: a failure in this pool or one that shares, a cached binary, or a missing
-/// compiler.
+/// Returns the answer that needs no compiler: a failure in this pool or one that shares, a cached binary or rejection,
+/// or a missing compiler.
 std::optional<CompileResult> CompilePool::State::known(const CompileTask& task, const std::string& recipe) {
   if (const auto found = failures.find(recipe); found != failures.end()) return found->second;
   if (const auto ended = share.ended(recipe); ended && !ended->outcome.ok())
@@ -135,7 +135,15 @@ std::optional<CompileResult> CompilePool::State::known(const CompileTask& task, 
                      .binary = std::move(binary),
                      .from_cache = true,
                      .seconds = seconds_of(recipe)});
-  if (reason.empty()) return std::nullopt;
+  if (reason.empty()) {
+    const auto why = cache.rejection(task.arch, recipe, toolchain);
+    if (!why) return std::nullopt;
+    return remember({.recipe = recipe,
+                     .outcome = {.status = Status::compile_failed, .detail = *why},
+                     .binary = {},
+                     .from_cache = true,
+                     .is_rejected = true});
+  }
   if (is_pinned) reason = "its kernel is not built: " + reason;
   CompileResult missing{.recipe = recipe,
                         .outcome = {.status = Status::unsupported, .detail = std::move(reason)},
@@ -309,6 +317,7 @@ void CompilePool::State::finish(Compilation& ended) {
     if (!result.outcome.ok() && !ended.is_of_this_thread()) return begin_again(ended);
     if (!options.keep.empty()) keep_files(ended);
     if (result.binary) result.binary = cache.add(*std::move(result.binary));
+    if (result.is_rejected) cache.reject(ended.description(), result.outcome.detail);
     const SharedCompilations::Ended how{result.outcome, result.seconds};
     share.end(ended.recipe(), &how);
     answer(remember(std::move(result)));

@@ -34,11 +34,12 @@ struct PoolOptions {
 };
 
 /// Compiles tasks in child processes, each in its own process group with the limits of its compiler and a deadline, and
-/// adds the binaries to the cache. A command has a process for each task. The processes of a library do one task after
-/// another; idle ones use no processor time. submit(), prefetch(), wait() and resume() start processes as soon as fewer
-/// than `jobs` run. Has no threads, and one thread calls it. The processes die with that thread; if another thread goes
-/// on with the pool, their tasks begin again. If the program is killed, the children of a compiler driver (`cc1`) run
-/// on to the end of their source, limited in their processor time.
+/// adds the binaries to the cache, and the sources that their compiler rejected. A command has a process for each task.
+/// The processes of a library do one task after another; idle ones use no processor time. submit(), prefetch(), wait()
+/// and resume() start processes as soon as fewer than `jobs` run. Has no threads, and one thread calls it. The
+/// processes die with that thread; if another thread goes on with the pool, their tasks begin again. If the program is
+/// killed, the children of a compiler driver (`cc1`) run on to the end of their source, limited in their processor
+/// time.
 ///
 /// Pools that share (PoolOptions::shared) may be called by different threads at once. If several pools are asked for a
 /// recipe, one compiles it and the others take the result: the binary from the cache, or the failure. If that pool is
@@ -64,8 +65,8 @@ class CompilePool {
   /// Compiles a task that may be submitted later. Submitted tasks have priority over it, and it gets no answer. Does
   /// nothing for a known recipe.
   void prefetch(const CompileTask& task);
-  /// Returns the answer that needs no compiler (a cached binary, a failure of this pool, a missing compiler); nothing
-  /// if submit() would compile. Takes 0.1 ms.
+  /// Returns the answer that needs no compiler (a cached binary or rejection, a failure of this pool, a missing
+  /// compiler); nothing if submit() would compile. Takes 0.1 ms.
   std::optional<CompileResult> known(const CompileTask& task);
   /// Whether submit() answers at once: the recipe was compiled, found in the cache or failed in this pool. Its binary
   /// may have been evicted since, if the cache holds no lease.

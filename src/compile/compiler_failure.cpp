@@ -30,6 +30,8 @@ constexpr std::array<Reason, 3> kReasons = {
     {{kDisk, Status::compile_failed, "ran out of disk space, free some or set TMPDIR to another folder"},
      {kMemory, Status::out_of_memory, "ran out of memory"},
      {kCrash, Status::crashed, "crashed"}}};
+constexpr std::array<std::string_view, 4> kMachine = {"Resource temporarily unavailable", "Too many open files",
+                                                      "Input/output error", "MemoryError"};
 constexpr std::array<std::string_view, 1> kError = {"error"};
 constexpr Reason kRefused = {kError, Status::compile_failed, "rejected the source"};
 
@@ -84,6 +86,16 @@ Outcome compiler_failure(const WaitStatus& status, std::string_view log, std::st
   outcome.detail = lines.empty() ? fmt::format("{} {} and wrote nothing", toolchain, status.describe())
                                  : fmt::format("{} {}: {}", toolchain, reason.what, lines);
   return outcome;
+}
+
+bool blames_machine(std::string_view log) {
+  const auto has = [&](const auto& phrases) { return find_any(log, phrases) != std::string_view::npos; };
+  return has(kMachine) || std::ranges::any_of(kReasons, [&](const Reason& reason) { return has(reason.phrases); });
+}
+
+bool is_rejection(const WaitStatus& status, std::string_view log) {
+  const bool has_exited = status.end == WaitStatus::End::exited && !status.ok();
+  return has_exited && has_source_error(log) && !blames_machine(log);
 }
 
 }  // namespace attune

@@ -15,4 +15,10 @@ namespace attune {
 /// The detail has at most 400 characters, from the first line that names the reason on.
 Outcome compiler_failure(const WaitStatus& status, std::string_view log, std::string_view toolchain);
 
+/// Whether a log mentions a lack of disk, memory or processes, or a crash.
+bool blames_machine(std::string_view log);
+/// Whether the compiler rejected the source for what it says, as it would the next time: it exited by itself, its log
+/// names the place of an error, and does not blame the machine. In doubt false.
+bool is_rejection(const WaitStatus& status, std::string_view log);
+
 }  // namespace attune

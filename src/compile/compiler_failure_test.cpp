@@ -70,6 +70,17 @@ TEST(CompilerFailure, PhrasesInAQuotedSourceMeanNothing) {
       Status::compile_failed);
 }
 
+TEST(CompilerFailure, IsARejectionIfTheLogNamesAPlaceAndNothingOfTheMachine) {
+  const std::string error = "kernel.c:3:5: error: expected ';'\n";
+  EXPECT_TRUE(is_rejection(exited(1), error));
+  EXPECT_FALSE(is_rejection(exited(0), error));
+  EXPECT_FALSE(is_rejection(exited(1), "collect2: error: ld returned 1 exit status\n"));
+  EXPECT_FALSE(is_rejection(exited(1), error + "cc1: out of memory allocating 65536 bytes\n"));
+  EXPECT_FALSE(is_rejection(exited(1), error + "error writing to /tmp/x.s: No space left on device\n"));
+  EXPECT_FALSE(is_rejection(WaitStatus::of(SIGKILL, {}), error));
+  EXPECT_FALSE(is_rejection(WaitStatus::past(Milliseconds(5)), error));
+}
+
 TEST(CompilerFailure, SignalsAndDeadlinesSpeakForThemselves) {
   EXPECT_EQ(compiler_failure(WaitStatus::of(SIGSEGV, {}), "kernel.c: error: x", "cc").status, Status::crashed);
   EXPECT_EQ(compiler_failure(WaitStatus::past(Milliseconds(5)), "", "cc").status, Status::timed_out);

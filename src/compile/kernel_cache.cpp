@@ -32,6 +32,7 @@ constexpr std::time_t kTouchAfter_s = 60;       ///< A use so soon after the las
 constexpr std::time_t kLeftOverAfter_s = 3600;  ///< Age beyond which a temporary folder's process must have died.
 constexpr uint32_t kScanAfter = 64;             ///< Additions between two scans; other processes add too.
 constexpr int kAttempts = 100;
+constexpr uint64_t kRejectionBytes = 16 << 10;  ///< Its file and folders, in blocks of 4 KiB.
 constexpr const char* kTemporary = ".new-";
 
 [[noreturn]] void fail_write(const fs::path& path, int error) {
@@ -156,9 +157,9 @@ std::vector<StoredEntry> stored_in(const fs::path& root) {
     struct stat binary {
     }, description{};
     if (::lstat((path / cache_entry::kDescription).c_str(), &description) != 0) continue;
-    ::lstat((path / cache_entry::kBinary).c_str(), &binary);
-    all.push_back(
-        {path, place.name(), static_cast<uint64_t>(binary.st_size + description.st_size), description.st_mtim});
+    const bool has_binary = ::lstat((path / cache_entry::kBinary).c_str(), &binary) == 0;
+    const auto bytes = static_cast<uint64_t>(binary.st_size + description.st_size);
+    all.push_back({path, place.name(), bytes + (has_binary ? 0 : kRejectionBytes), description.st_mtim});
   }
   return all;
 }
@@ -304,14 +305,51 @@ std::optional<Binary> KernelCache::find(std::string_view arch, std::string_view 
   return std::nullopt;
 }
 
+std::optional<std::string> KernelCache::rejection(std::string_view arch, std::string_view recipe,
+                                                  std::string_view toolchain) const {
+  if (ignores(arch, recipe)) return std::nullopt;
+  for (const fs::path& folder : folders_) {
+    cache_entry::Entry entry = cache_entry::read(folder, arch, recipe, toolchain);
+    if (entry.content != cache_entry::Content::rejected) continue;
+    if (folder == folders_.front()) touch(entry.binary);
+    return std::move(entry.rejection);
+  }
+  return std::nullopt;
+}
+
+void KernelCache::reject(const Binary& described, std::string_view why) {
+  const fs::path& root = folders_.front();
+  const fs::path recipe = root / described.arch / described.recipe, entry = recipe / described.toolchain;
+  for (const std::string& name : {described.arch, described.recipe, described.toolchain})
+    if (!cache_entry::is_name(name)) return;
+  try {
+    make_root();
+    StagingFolder staging(root);
+    cache_entry::describe(staging.path(), described, why);
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+      if (!make_folder(recipe.parent_path()) || !make_folder(recipe)) continue;
+      if (staging.become(entry)) return keep_size(entry / cache_entry::kDescription);
+      std::error_code ignored;
+      if (fs::exists(fs::symlink_status(entry, ignored))) return;
+    }
+  } catch (const Error&) {
+    return;  // The kernels, without which a run cannot go on, report what is wrong with the folder.
+  }
+}
+
+/// Creates the first folder. Throws io for one that cannot be used.
+void KernelCache::make_root() const {
+  const fs::path& root = folders_.front();
+  if (check_root(root)) return;
+  make_private_folder(root);
+  check_root(root);
+}
+
 Binary KernelCache::add(Binary binary) {
   for (const std::string& name : {binary.arch, binary.recipe, binary.toolchain})
     ATTUNE_CHECK(cache_entry::is_name(name), "a binary's arch, recipe and toolchain are names of folders: '{}'", name);
   const fs::path& root = folders_.front();
-  if (!check_root(root)) {
-    make_private_folder(root);
-    check_root(root);
-  }
+  make_root();
   StagingFolder staging(root);
   move_file(binary.file, staging.path() / cache_entry::kBinary);
   binary.sha256 = sha256_of_file(staging.path() / cache_entry::kBinary);
@@ -378,9 +416,11 @@ size_t KernelCache::clear() {
   size_t removed = 0, staying = 0;
   for (const auto& place : cache_entry::places(root)) {
     std::error_code ignored;
-    if (remove_entry(root, place.path(root)))
-      ++removed;
-    else if (fs::exists(place.path(root), ignored))  // Otherwise another process removed it.
+    const fs::path entry = place.path(root);
+    const bool has_binary = fs::exists(entry / cache_entry::kBinary, ignored);
+    if (remove_entry(root, entry))
+      removed += has_binary;
+    else if (fs::exists(entry, ignored))  // Otherwise another process removed it.
       ++staying;
   }
   remove_old_staging(root);

@@ -53,17 +53,24 @@ class KernelCache {
   /// process was faster, its binary stays; one that find() ignores is replaced. Throws io, also when others could write
   /// to a folder on the path.
   Binary add(Binary binary);
+  /// Why this toolchain rejected the recipe's source; nothing if reject() did not store that, or it was evicted.
+  std::optional<std::string> rejection(std::string_view arch, std::string_view recipe,
+                                       std::string_view toolchain) const;
+  /// Stores that a toolchain rejected a source, unless an entry is there. `described` has no file. Throws nothing of
+  /// Error: what cannot be stored is compiled again.
+  void reject(const Binary& described, std::string_view why);
   /// All binaries, ordered by arch, recipe, toolchain. Reads every entry's metadata, but no binary. A missing folder is
   /// empty. Throws io for a path that is not a folder, or that other users can write; invalid_input for one that this
   /// user may not read.
   std::vector<Binary> list() const;
-  /// Removes the binaries in the first folder; returns their number. Throws like list(), and io when some could not be
-  /// removed.
+  /// Removes the binaries and rejections in the first folder; returns the number of binaries. Throws like list(), and
+  /// io when some could not be removed.
   size_t clear();
 
  private:
   bool ignores(std::string_view arch, std::string_view recipe) const;
   std::unique_ptr<CacheLock> leased(const cache_entry::Place& place) const;
+  void make_root() const;
   void keep_size(const std::filesystem::path& added);
 
   std::vector<std::filesystem::path> folders_;

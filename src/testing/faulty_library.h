@@ -48,7 +48,11 @@ class FaultyLibrary : public LibraryCompiler {
     static uint64_t number = 0;
     ++number;
     const std::string_view word = std::string_view(task.source).substr(0, task.source.find(' '));
-    if (word == "refuse") return {.is_compiled = false, .binary = {}, .log = "kernel.cu(3): error: a refused source"};
+    if (word == "refuse") {
+      LibraryOutput refused{.is_compiled = false, .binary = {}, .log = "kernel.cu(3): error: a refused source"};
+      refused.is_rejected = true;
+      return refused;
+    }
     if (word == "throw") throw std::runtime_error("error: the library is out of order");
     if (word == "pid") return {.is_compiled = true, .binary = std::to_string(::getpid()), .log = {}};
     const LibraryOutput output{.is_compiled = true, .binary = task.source, .log = "registers 40"};

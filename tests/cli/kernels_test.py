@@ -128,6 +128,29 @@ class CompiledKernels(story.Story):
         candidate, = self.attune(*bench, "--json").json["candidates"]
         self.assertEqual(candidate["status"], "ok")
 
+    def test_a_source_that_the_compiler_rejects_is_compiled_once_by_all_runs(self):
+        calls = self.work / "calls"
+        compiler = self.work / "cc"
+        compiler.write_text(f"#!/bin/sh\ncase \"$*\" in *--version*) echo 'gcc (strict) 1.2.3'; exit 0;; esac\necho x >>'{calls}'\n"
+                            "echo 'kernel.c:3:5: error: not like this' >&2\nexit 1\n")
+        compiler.chmod(0o700)
+        strict = {"ATTUNE_CC": str(compiler), "ATTUNE_CACHE": str(self.work / "strict")}
+
+        def bench(m, **more):
+            answer = self.attune("bench", f"gemm_a16w16 m={m} n=64 k=64 dtype=fp32", "--solver", "jit_cpu.gemm", "--config", CONFIG,
+                                 "--iters", "3", "--json", status=1, env={**strict, **more}).json
+            failed, = answer["candidates"]
+            return failed["status"], failed["detail"], len(calls.read_text().split())
+
+        status, detail, once = bench(1)
+        self.assertEqual(status, "compile_failed")
+        self.assertIn("rejected the source: kernel.c:3:5: error: not like this", detail)
+        self.assertEqual(bench(1), (status, detail, once), "another run")
+        self.assertEqual(bench(2), (status, detail, once), "another problem with the same kernel")
+        self.assertEqual(bench(1, ATTUNE_REBUILD="1"), (status, detail, 2 * once))
+        self.assertIn("0 kernels removed", self.attune("kernels", "clear", env=strict).stdout)
+        self.assertEqual(bench(1), (status, detail, 3 * once))
+
     def test_without_a_compiler_the_other_solvers_go_on(self):
         broken = {"ATTUNE_CC": "/nowhere/cc", "ATTUNE_CACHE": str(self.work / "none")}
         answer = self.attune("bench", "gemm_a16w16 m=1 n=64 k=64 dtype=fp32", "--iters", "3", "--json", env=broken).json

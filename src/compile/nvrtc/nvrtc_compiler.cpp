@@ -30,9 +30,11 @@ class Program {
   bool compile(const std::vector<const char*>& options) {
     const nvrtcResult result = library_.nvrtcCompileProgram(program_, static_cast<int>(options.size()), options.data());
     if (result != NVRTC_SUCCESS) error_ = library_.nvrtcGetErrorString(result);
+    is_rejected_ = result == NVRTC_ERROR_COMPILATION;
     return result == NVRTC_SUCCESS;
   }
   const std::string& error() const noexcept { return error_; }
+  bool is_rejected() const noexcept { return is_rejected_; }
   std::string log() const { return text(library_.nvrtcGetProgramLogSize, library_.nvrtcGetProgramLog); }
   std::string cubin() const { return text(library_.nvrtcGetCUBINSize, library_.nvrtcGetCUBIN); }
 
@@ -54,6 +56,7 @@ class Program {
   const NvrtcLibrary& library_;
   nvrtcProgram program_ = nullptr;
   std::string error_;
+  bool is_rejected_ = false;
 };
 
 /// NVRTC takes zero-terminated texts, and would ignore everything after a zero.
@@ -106,6 +109,7 @@ LibraryOutput NvrtcCompiler::compile(const CompileTask& task) const {
   Program program(library, task.source);
   LibraryOutput output;
   output.is_compiled = program.compile(pointers);
+  output.is_rejected = program.is_rejected();
   output.log = program.log();
   output.log.resize(std::strlen(output.log.c_str()));  // It ends with a zero.
   if (output.is_compiled)

@@ -5,7 +5,7 @@ usage: compile_kernels.py PACKAGES       PACKAGES: a folder with the package tri
 Reads requests from descriptor 3 and answers each on descriptor 4; both are JSON objects, one a line:
     {"number", "source", "arch": "sm_90", "entry", "options": ["--argument=a:*fp16:16", …], "output"}
     {"number", "ok": true, "facts": {"shared_bytes", "num_warps", "scratch_bytes"}, "log"}   the cubin is in `output`
-    {"number", "ok": false, "log"}
+    {"number", "ok": false, "rejected", "log"}      rejected: for what the kernel says, as it would be the next time
 Relative paths are those of the working folder, in which it writes all of its files.
 """
 import contextlib
@@ -118,14 +118,28 @@ def compiled(request):
         os.remove(file)
 
 
-def described(error):
-    """The error and its causes, the innermost first: it says what is wrong, the others where."""
-    texts = []
-    while error is not None and len(texts) < 8:
-        kind = type(error).__name__
-        texts.insert(0, str(error) if isinstance(error, Refused) else f"{kind}: {error}")
+def chain(error):
+    """The error and its causes, the innermost last."""
+    errors = []
+    while error is not None and len(errors) < 8:
+        errors.append(error)
         error = error.__cause__ or error.__context__
+    return errors
+
+
+def described(errors):
+    """The innermost error first: it says what is wrong, the others where."""
+    texts = [str(error) if isinstance(error, Refused) else f"{type(error).__name__}: {error}" for error in reversed(errors)]
     return ("error: " + "\n".join(texts))[:MAX_LOG]
+
+
+def is_rejection(errors):
+    """Whether Triton or ptxas rejected the kernel, and no machine without memory, disk or processes did. In doubt not."""
+    if any(isinstance(error, (MemoryError, OSError, SystemExit)) for error in errors):
+        return False
+    kinds = {kind.__name__ for error in errors for kind in type(error).__mro__}
+    is_ptxas_error = "PTXASError" in kinds and "Internal Triton PTX codegen error" in str(errors[0]) and "ptxas error" in str(errors[0])
+    return is_ptxas_error or not kinds.isdisjoint(("CompilationError", "SyntaxError"))
 
 
 def answer_to(request):
@@ -134,7 +148,8 @@ def answer_to(request):
     except (Exception, SystemExit) as error:
         if shutil.disk_usage(".").free < LOW_SPACE:
             sys.exit("no space is left in the folder of temporary files")
-        return {"ok": False, "log": described(error)}
+        errors = chain(error)
+        return {"ok": False, "rejected": is_rejection(errors), "log": described(errors)}
 
 
 def forget():

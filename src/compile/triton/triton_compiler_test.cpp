@@ -158,6 +158,7 @@ TEST_F(RealTriton, SaysWhatIsWrongWithAKernelAndGoesOn) {
   for (const auto& [task, why] : cases) {
     const CompileResult failed = pool.compile(task);
     EXPECT_EQ(failed.outcome.status, Status::compile_failed);
+    EXPECT_TRUE(failed.is_rejected) << failed.outcome.detail;
     EXPECT_THAT(failed.outcome.detail, AllOf(HasSubstr(why), HasSubstr("rejected the source"), Not(HasSubstr("/tmp"))));
   }
   EXPECT_TRUE(pool.compile(gemm()).outcome.ok());
@@ -233,6 +234,26 @@ TEST_F(FakeTritonTest, WhatAKernelPrintsIsNoAnswer) {
   const CompileResult failed = pool().compile(kernel("os.write(2, b'said by a library')\nraise ValueError('wrong')"));
   EXPECT_THAT(failed.outcome.detail, AllOf(HasSubstr("ValueError: wrong"), HasSubstr("said by a library")));
   EXPECT_EQ(python(), before);
+}
+
+TEST_F(FakeTritonTest, AnErrorOfTheKernelIsARejectionAndOneOfTheMachineIsNot) {
+  const std::string error = "class CompilationError(Exception): pass\nclass PTXASError(Exception): pass\n";
+  const std::string ptxas = "raise PTXASError('PTXAS error: Internal Triton PTX codegen error\\n";
+  const std::pair<std::string, bool> cases[] = {
+      {"raise CompilationError('at 3:5')", true},
+      {"try: 1 / 0\nexcept Exception as e: raise CompilationError('at 3:5') from e", true},
+      {"try: raise MemoryError\nexcept Exception as e: raise CompilationError('at 3:5') from e", false},
+      {"try: open('/no/such/file')\nexcept Exception as e: raise CompilationError('at 3:5') from e", false},
+      {ptxas + "ptxas error   : Entry function uses too much shared data')", true},
+      {ptxas + "ptxas fatal   : Memory allocation failure')", false},
+      {"raise PTXASError('PTXAS error: `ptxas` failed with error code -9\\nptxas error')", false},
+      {"raise ValueError('wrong')", false},
+      {"raise OSError(28, 'No space left on device')", false}};
+  for (const auto& [text, is_rejected] : cases) {
+    const CompileResult failed = pool().compile(kernel(error + text));
+    EXPECT_EQ(failed.is_rejected, is_rejected) << text << failed.outcome.detail;
+    EXPECT_FALSE(failed.outcome.ok());
+  }
 }
 
 TEST_F(FakeTritonTest, RefusesOptionsThatDoNotFitTheKernel) {

@@ -113,6 +113,7 @@ LibraryOutput TritonProcess::compile(const CompileTask& task) {
     if (answer.at("number").get<uint64_t>() != number_) give_up("answered another request");
     output.is_compiled = answer.at("ok");
     output.log = without_folder(answer.at("log"));
+    output.is_rejected = !output.is_compiled && answer.at("rejected").get<bool>();
     if (!output.is_compiled) {
       output.log += "\n" + said(kMaxSaidBytes);
       return output;

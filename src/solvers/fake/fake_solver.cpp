@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 // A GEMM with real results and times by a formula: tests of the tuner, the CLI and the journal need no hardware and are
 // deterministic. Runs on device/fake only.
+#include <algorithm>
 #include <cmath>
 
+#include "base/text.h"
+#include "base/variable.h"
 #include "core/candidate.h"
 #include "device/fake/fake_device.h"
 #include "ops/gemm/gemm_op.h"
@@ -18,6 +21,24 @@ namespace {
 constexpr const char* kPacked = "host.k16.v1";
 constexpr int64_t kFewRows = 32;
 constexpr double kPackedFewRows = 0.8, kPackedManyRows = 1.1;
+
+constexpr const char* kVariant = "variant";
+constexpr int64_t kMaxVariants = 100'000;
+
+/// How often each config is in a space, for searches of large ones. $ATTUNE_FAKE_VARIANTS, read at the first call.
+int64_t num_variants() {
+  static const int64_t number = [] {
+    const char* text = variable_or_null("ATTUNE_FAKE_VARIANTS");
+    return std::clamp<int64_t>(text != nullptr ? parse_int(text).value_or(1) : 1, 1, kMaxVariants);
+  }();
+  return number;
+}
+
+/// Factor of a config's time: 1 for the first variant, almost 2 for the last, whatever their number.
+double variant_factor(const Config& config) {
+  if (num_variants() == 1) return 1;
+  return 1 + static_cast<double>(config.integer(kVariant) - 1) / static_cast<double>(num_variants());
+}
 
 /// A sum along K. A function of its own, which is not inlined: among the epilogue's variables the compiler keeps the
 /// steps on the stack, and this loop is nine tenths of what a tuning on the fake device computes.
@@ -115,7 +136,8 @@ class FakeGemmBackend final : public FakeBackend {
                            0.05 * std::abs(std::log2(split / wanted_split));
     const Layout layout{layout_of(config)};
     const double gain = layout.name == kPlainLayout ? 1 : shape.m <= kFewRows ? kPackedFewRows : kPackedManyRows;
-    return std::make_unique<FakePlan>(shape, layout, (2.0 + ideal * 1.2 * penalty) * gain * luck, device(), states);
+    const double us = (2.0 + ideal * 1.2 * penalty) * gain * luck * variant_factor(config);
+    return std::make_unique<FakePlan>(shape, layout, us, device(), states);
   }
 };
 
@@ -137,6 +159,11 @@ class FakeSolver final : public Solver, public StaticSpace {
                                          {.name = "split_k", .values = {int64_t{1}, int64_t{2}, int64_t{4}}}};
     if (GemmShape::of(problem).packed)
       parameters.push_back({.name = kLayoutParameter, .values = {std::string(kPlainLayout), std::string(kPacked)}});
+    if (num_variants() > 1) {
+      std::vector<Value> variants;
+      for (int64_t variant = 1; variant <= num_variants(); ++variant) variants.emplace_back(variant);
+      parameters.push_back({.name = kVariant, .values = std::move(variants)});
+    }
     return SearchSpace::product(
         std::move(parameters),
         {{"tile-fits", "tile_m * tile_n <= 128 * 64", "an accumulator of this size does not fit the registers"},
@@ -152,6 +179,7 @@ class FakeSolver final : public Solver, public StaticSpace {
     std::vector<std::pair<std::string, Value>> values = {
         {"tile_m", int64_t{64}}, {"tile_n", int64_t{64}}, {"split_k", int64_t{1}}};
     if (GemmShape::of(problem).packed) values.emplace_back(kLayoutParameter, std::string(kPlainLayout));
+    if (num_variants() > 1) values.emplace_back(kVariant, int64_t{1});
     return Config(std::move(values));
   }
   std::unique_ptr<Backend> open(Device& device) const override {
