@@ -125,7 +125,7 @@ std::optional<CompileResult> CompilePool::State::known(const CompileTask& task, 
   }
   // Without its compiler, a cached binary of another machine is accepted.
   const auto pinned = options.stored_toolchains.find(task.compiler);
-  const bool is_pinned = !reason.empty() && pinned != options.stored_toolchains.end();
+  const bool is_pinned = !reason.empty() && pinned != options.stored_toolchains.end() && !pinned->second.empty();
   if (is_pinned) toolchain = pinned->second;
   if (!reason.empty()) cache.settle(task.arch, recipe);
   auto binary = cache.find(task.arch, recipe, toolchain);

@@ -25,7 +25,7 @@ struct PoolOptions {
   Milliseconds deadline{0};
   std::filesystem::path keep;  ///< Folder that keeps sources, binaries and logs, by recipe; empty: they are removed.
   /// Toolchains by compiler: where a compiler is missing, only a cached binary of its toolchain is an answer. Of a
-  /// missing compiler that is not named, a binary of any toolchain is.
+  /// missing compiler that is not named, or whose toolchain is empty, a binary of any toolchain is.
   Toolchains stored_toolchains;
   std::vector<const Compiler*> compilers;  ///< Compilers that tasks may name; empty: all of this build.
   HelperProgram helper;                    ///< For compilers that are libraries.

@@ -206,6 +206,8 @@ TEST_F(CompilePoolTest, WithoutACompilerAPinnedToolchainsBinaryIsTheOnlyAnswer) 
   EXPECT_EQ(before.outcome.status, Status::unsupported);
   EXPECT_TRUE(before.is_unbuilt);
   EXPECT_THAT(before.outcome.detail, HasSubstr("its kernel is not built: "));
+  EXPECT_TRUE(CompilePool(cache_, {.stored_toolchains = {{"hostcc", ""}}}).compile({task("a")})[0].outcome.ok())
+      << "any toolchain is pinned";
   EXPECT_TRUE(pool.ready(task("a").recipe())) << "waiting would not help";
   add_other("a", "cc-1.0");
   const auto after = pool.compile({task("a")})[0];

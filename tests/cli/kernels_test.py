@@ -7,6 +7,7 @@ from datetime import datetime
 
 import story
 
+ANY_SPEED = ("--max-slowdown", "1000000", "--slower-than", "1000000", "--quiet-wait", "0")
 CONFIG = "kernel=dot;prefetch=0;rows=1;threads=1;unroll=1;width=1"
 
 
@@ -136,6 +137,23 @@ class CompiledKernels(story.Story):
         self.assertEqual(statuses["portable.gemm"], "ok")
         listed = self.attune("list", "candidates", "gemm_a16w16 m=1 n=64 k=64 dtype=fp32", env=broken).stdout
         self.assertRegex(listed, "jit_cpu.gemm: .*/nowhere/cc")
+
+    def test_a_stored_kernel_serves_without_its_compiler(self):
+        """A row is checked and explained as an application is served: from the cache. A kernel that is not there needs the compiler."""
+        self.table(f"jit_cpu.gemm@1:{CONFIG}")
+        table, problem = "bf16_tuned_gemm.csv", "gemm_a16w16 m=1 n=64 k=64 dtype=fp32"
+        self.attune("kernels", "build", "--table", table, *self.cache)
+        full = {"ATTUNE_CC": "/nowhere/cc", "ATTUNE_CACHE": str(self.work / "cache")}
+        empty = {**full, "ATTUNE_CACHE": str(self.work / "none")}
+        for flags, status in (("--no-run",), "loaded"), (ANY_SPEED, "ok"):
+            row, = self.attune("check", table, *flags, "--json", env=full).json
+            self.assertEqual((row["status"], row["reason"]), (status, ""))
+            row, = self.attune("check", table, *flags, "--json", env=empty, status=1).json
+            self.assertEqual(row["status"], "unusable")
+            self.assertRegex(row["reason"], "^its kernel is not in the cache: .*/nowhere/cc")
+        explain = ("explain", problem, "-t", table, "--json")
+        self.assertEqual(self.attune(*explain, env=full).json["match"], "exact")
+        self.assertNotEqual(self.attune(*explain, env=empty).json["match"], "exact")
 
     def test_bad_arguments(self):
         self.refused("kernels", says="attune kernels needs one of its commands: list, clear or build; see attune kernels --help")

@@ -43,6 +43,7 @@ def compile(source, target, options):
 '''
 MODULES = {
     "__init__.py": PACKAGE,
+    "language.py": "class constexpr:\n    pass\n",
     "compiler.py": "class ASTSource:\n    def __init__(self, fn, signature, constexprs, attrs):\n        self.fn = fn\n",
     "backends/compiler.py": "import collections\nGPUTarget = collections.namedtuple('GPUTarget', 'backend arch warp_size')\n",
 }
@@ -114,6 +115,17 @@ class OwnKernels(story.Story):
         missing = self.attune(*row, status=1, env={"ATTUNE_HOME": str(self.folder / "other")})
         self.assertIn("skipped", missing.stderr)
         self.assertIn(str(self.folder / "other" / "triton"), missing.stderr)
+
+    def test_once_compiled_need_no_python(self):
+        """Triton's kernels, too: the cache answers for a compiler that is not here."""
+        cache, none = ("--cache", str(self.work / "cache")), {"ATTUNE_PYTHON": "/no/python"}
+        build = ("kernels", "build", "--space", "triton.gemm", "--problem", PROBLEM, "--max-kernels", "3", *self.device)
+        built = self.attune(*build, *cache, *self.python).stdout
+        self.assertEqual(self.attune(*build, *cache, env=none).stdout, built)
+        listed = self.attune("list", "candidates", PROBLEM, *self.device, "--json", env=none).json
+        self.assertGreater(next(e for e in listed if e["solver"] == "triton.gemm")["allowed"], 100)
+        alone = self.attune(*build, "--cache", str(self.work / "empty"), env=none, status=1)
+        self.assertIn("unsupported: ATTUNE_PYTHON expects a Python program", alone.stderr)
 
     def test_that_cannot_be_used_are_refused_in_one_sentence(self):
         head = "import os, triton\n"
