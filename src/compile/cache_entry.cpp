@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "compile/cache_entry.h"
 
+#include <elf.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include "base/sha256.h"
 #include "base/trusted_path.h"
 #include "compile/compiler.h"
+#include "compile/elf_file.h"
 
 namespace attune::cache_entry {
 namespace {
@@ -21,7 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kFormat = 2;
-constexpr uint64_t kMaxDescriptionBytes = 1 << 20;
 constexpr size_t kMaxNameBytes = 200;
 
 bool is_trusted(const fs::path& path, mode_t kind) noexcept {
@@ -46,7 +47,7 @@ std::vector<std::string> folders_in(const fs::path& folder) {
 }
 
 /// Throws nlohmann's exceptions for a text that is not a description; a description of another format has no arch.
-Binary parse(const std::string& text) {
+Binary parsed(std::string_view text) {
   const auto json = nlohmann::json::parse(text);
   Binary binary;
   if (json.at("format").get<int>() != kFormat) return binary;
@@ -56,6 +57,12 @@ Binary parse(const std::string& text) {
   binary.sha256 = json.at("sha256").get<std::string>();
   binary.metadata = json.at("metadata").get<std::map<std::string, std::string>>();
   return binary;
+}
+
+std::string first_bytes(const fs::path& file) {
+  std::string bytes(sizeof(Elf64_Ehdr), '\0');
+  bytes.resize(FileReader(file).read(bytes));
+  return bytes;
 }
 
 }  // namespace
@@ -86,7 +93,7 @@ Entry read(const fs::path& root, std::string_view arch, std::string_view recipe,
   if (!is_trusted(folder / kBinary, S_IFREG) || !is_trusted(folder / kDescription, S_IFREG))
     return {Content::not_ours, {}};
   try {
-    Binary binary = parse(read_file(folder / kDescription, kMaxDescriptionBytes));
+    Binary binary = parsed(read_file(folder / kDescription, kMaxDescriptionBytes));
     binary.file = folder / kBinary;
     const bool is_in_its_place = binary.arch == arch && binary.recipe == recipe && binary.toolchain == toolchain;
     if (!is_in_its_place || !is_of_this_command(binary)) return {Content::wrong, {}};
@@ -105,9 +112,25 @@ bool is_of_this_command(const Binary& binary) {
          (number != binary.metadata.end() && number->second == std::to_string(compiler->command_version()));
 }
 
+Binary described_by(std::string_view text) {
+  try {
+    return parsed(text);
+  } catch (const nlohmann::json::exception&) {
+    fail(ErrorCode::invalid_input, "a kernel's description is damaged");
+  }
+}
+
+bool fits(std::string_view arch, std::string_view file) {
+  constexpr std::string_view kCuda = "sm_";
+  const auto made_for = cubin_architecture(file);
+  if (!made_for || !arch.starts_with(kCuda)) return true;
+  const std::string_view number = arch.substr(kCuda.size());  // `90` or `90a`
+  return number.substr(0, number.find_first_not_of("0123456789")) == std::to_string(*made_for);
+}
+
 bool is_intact(const Binary& binary) {
   try {
-    return sha256_of_file(binary.file) == binary.sha256;
+    return sha256_of_file(binary.file) == binary.sha256 && fits(binary.arch, first_bytes(binary.file));
   } catch (const Error&) {
     return false;
   }
