@@ -423,6 +423,16 @@ TEST_F(CompilePoolTest, FilesOfACompilationGoWithItAndAreKeptOnRequest) {
             "echo wrong; exit 1");
 }
 
+TEST_F(CompilePoolTest, AKernelOfAnEarlierRunIsKeptToo) {
+  CompilePool(cache_).compile({task(kGood)});
+  CompilePool pool(cache_, {.keep = folder_.path() / "kept"});
+  const CompileResult found = pool.compile({task(kGood)})[0];
+  ASSERT_TRUE(found.from_cache);
+  const fs::path kept = folder_.path() / "kept" / found.recipe;
+  EXPECT_EQ(read_file(kept / "source"), kGood);
+  EXPECT_EQ(read_file(kept / "binary"), read_file(found.binary->file));
+}
+
 TEST_F(CompilePoolTest, ACacheThatCannotBeWrittenIsAnErrorAndThePoolGoesOn) {
   std::ofstream(folder_.path() / "cache") << "a file";
   CompilePool pool(cache_);
