@@ -124,7 +124,8 @@ std::vector<CheckedRow> rows_of_yaml(const std::string& file, const DeviceInfo& 
     row.problem = entry.problem;
     row.kernel = kernel_of(entry);
     row.us = entry.us;
-    if (row.kernel.empty()) row.reason = why_no_kernel(entry);
+    if (entry.candidate.empty()) row.reason = kernel_flaw_of(entry);
+    if (row.kernel.empty() && row.reason.empty()) row.reason = why_no_kernel(entry);
     if (entry.device.empty() || entry.device == device.key()) continue;
     row.status = CheckStatus::foreign;
     row.reason = "made on " + entry.device;
