@@ -2,8 +2,10 @@
 """Compiled kernels: made ahead for a table, listed, cleared; a run without a compiler."""
 import json
 import shutil
+import tarfile
 import time
 from datetime import datetime
+from pathlib import Path
 
 import story
 
@@ -155,8 +157,34 @@ class CompiledKernels(story.Story):
         self.assertEqual(self.attune(*explain, env=full).json["match"], "exact")
         self.assertNotEqual(self.attune(*explain, env=empty).json["match"], "exact")
 
+    def test_kernels_are_carried_to_another_machine_in_a_file(self):
+        self.table(f"jit_cpu.gemm@1:{CONFIG}")
+        self.attune("kernels", "build", "--table", "bf16_tuned_gemm.csv", *self.cache)
+        self.assertEqual(self.attune("kernels", "export", "kernels.tar", *self.cache).stdout, "2 kernels written to 'kernels.tar'\n")
+        with tarfile.open(self.work / "kernels.tar") as archive:
+            self.assertEqual([Path(one.name).name for one in archive], ["entry.json", "kernel"] * 2)
+        other = ("--cache", str(self.work / "other"))
+        self.assertIn("2 kernels added to '", self.attune("kernels", "import", "kernels.tar", *other).stdout)
+        here, there = (self.attune("kernels", "list", "--json", *cache).json for cache in (self.cache, other))
+        self.assertEqual([one["sha256"] for one in there], [one["sha256"] for one in here])
+        row, = self.attune("check", "bf16_tuned_gemm.csv", *ANY_SPEED, "--json",
+                           env={"ATTUNE_CC": "/nowhere/cc", "ATTUNE_CACHE": str(self.work / "other")}).json
+        self.assertEqual(row["status"], "ok")
+        with tarfile.open(self.work / "evil.tar", "w", format=tarfile.USTAR_FORMAT) as archive:
+            link = tarfile.TarInfo("x/y/z/entry.json")
+            link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+            archive.addfile(link)
+        self.put("cut.tar", self.work.joinpath("kernels.tar").read_bytes()[:-2000])
+        self.put("text.tar", "hello")
+        for name in ("evil.tar", "cut.tar", "text.tar", "bf16_tuned_gemm.csv"):
+            self.refused("kernels", "import", name, "--cache", str(self.work / "new"),
+                         says=(name, "not an archive of `attune kernels export`, or a damaged one"))
+        self.refused("kernels", "import", "none.tar", *other, says=("no such file", "none.tar"))
+        self.refused("kernels", "export", "no/kernels.tar", *self.cache, says="a folder that does not exist")
+        self.refused("kernels", "export", "x.tar", "--cache", "nope", says="there is no such folder of compiled kernels")
+
     def test_bad_arguments(self):
-        self.refused("kernels", says="attune kernels needs one of its commands: list, clear or build; see attune kernels --help")
+        self.refused("kernels", says="attune kernels needs one of its commands: list, clear, export, import or build; see attune kernels --help")
         self.refused("quarantine", says="attune quarantine needs one of its commands: add, remove, list or clear; see ")
         self.refused("kernels", "build", says="--table")
         self.refused("kernels", "build", "--table", "none.csv", says="none.csv")
