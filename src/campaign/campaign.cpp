@@ -184,8 +184,7 @@ class Campaign {
     if (!options_.profile_file.empty()) write_profile(options_.profile_file, *journals_.front(), measured);
     if (options_.keep_dir.empty()) return;
     make_private_folder(options_.keep_dir);
-    write_profile(std::filesystem::path(options_.keep_dir) / kKeptCandidates, *journals_.front(), measured);
-    write_kept_scripts(options_.keep_dir, *journals_.front(), measured, registry());
+    write_kept(options_.keep_dir, *journals_.front(), measured, registry());
   }
 
   /// The decisions as they are published, in the order of the input.

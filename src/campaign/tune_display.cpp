@@ -63,8 +63,18 @@ void TuneDisplay::finished(const TuneResult& result) {
     say(fmt::format("{}: {}: {}", short_shape(result.problem), name(result.ending), result.reason));
   }
   if (options_.verbose) print_details(result);
+  note_refused_kernel(result);
   if (!options_.json) print_in_order(result.problem, result.decision ? result_line(*result.decision) : "");
   display_.redraw();
+}
+
+/// Says once in a run that a kernel was not loaded: the driver that refuses one may refuse all.
+void TuneDisplay::note_refused_kernel(const TuneResult& result) {
+  const auto refused =
+      std::ranges::find_if(result.failures, [](const auto& one) { return one.second.status == Status::load_failed; });
+  if (refused == result.failures.end() || std::exchange(is_refusal_told_, true)) return;
+  note(fmt::format("{} does not load, others that do not are only counted: {}", refused->first.name(),
+                   refused->second.detail));
 }
 
 void TuneDisplay::device_lost(const DeviceInfo& device, const std::string& why) {

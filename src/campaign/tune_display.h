@@ -51,6 +51,7 @@ class TuneDisplay final : public TuneObserver {
 
  private:
   void print_details(const TuneResult& result);
+  void note_refused_kernel(const TuneResult& result);
   void print_in_order(const Problem& problem, std::string line);
   void print_first();
 
@@ -60,7 +61,7 @@ class TuneDisplay final : public TuneObserver {
   std::multimap<std::string, size_t> places_;  // Input positions of unfinished shapes.
   std::map<size_t, std::string> waiting_;      // Lines that wait for earlier shapes, by position.
   size_t next_place_ = 0;
-  bool header_printed_ = false;
+  bool header_printed_ = false, is_refusal_told_ = false;
   std::vector<Decision> decisions_;
   TimeUse time_;
   std::map<std::string, std::string> lost_;

@@ -95,6 +95,22 @@ TEST_F(DisplayOfTune, AnUndecidedShapeLetsTheNextOnesBePrinted) {
   EXPECT_EQ(errors_, "1×32×48 fp32: unsupported: no solver supports it\n");
 }
 
+TEST_F(DisplayOfTune, ADriverThatRefusesKernelsIsReportedOnce) {
+  const auto refused = [&](const Problem& problem) {
+    TuneResult result = with_failure(decided(problem, 10));
+    result.failures.emplace_back(Candidate{"triton.gemm", "1", Config::parse("num_warps=4")},
+                                 Outcome{.status = Status::load_failed, .detail = "device kernel image is invalid"});
+    return result;
+  };
+  finished(refused(one_));
+  EXPECT_EQ(
+      errors_,
+      "note: triton.gemm@1:num_warps=4 does not load, others that do not are only counted: device kernel image is "
+      "invalid\n");
+  finished(refused(two_));
+  EXPECT_EQ(errors_, "");
+}
+
 TEST_F(DisplayOfTune, FlushPrintsWhatWaitsForAnEarlierShape) {
   finished(decided(three_, 30));
   finished(decided(two_, 20));

@@ -83,6 +83,25 @@ bool has_more_rows(const Problem& problem, const TuneOptions& options) {
   return options.max_m && rows_of(problem).value_or(0) > *options.max_m;
 }
 
+/// Says once for each reason that entries are results which cannot be those of the device; their sizes are tuned.
+void note_unusable_results(const std::vector<TuneGemmEntry>& entries, const std::string& file, const DeviceInfo& device,
+                           std::vector<std::string>& notices) {
+  const auto note = [&](const auto& why_unusable) {
+    std::string first;
+    size_t count = 0;
+    for (const TuneGemmEntry& entry : entries) {
+      const std::string why = why_unusable(entry);
+      if (!why.empty() && ++count == 1) first = fmt::format("{}:{}: {}; only its size is used", file, entry.line, why);
+    }
+    if (count > 1) first += fmt::format(", as of {} such entries", count);
+    if (count > 0) notices.push_back(std::move(first));
+  };
+  note([](const TuneGemmEntry& entry) { return entry.candidate.empty() ? kernel_flaw_of(entry) : ""; });
+  note([&](const TuneGemmEntry& entry) {
+    return entry.device.empty() || entry.device == device.key() ? "" : "a result of " + shown(entry.device);
+  });
+}
+
 TuneShapes read_yaml(const TuneOptions& options, const DeviceInfo& device) {
   const FamilySpec& family = *find_family(TuneGemmOptions().op);
   const auto is_of_all = [](std::string_view attribute) { return attribute == "dtype" || attribute == "outdtype"; };
@@ -107,6 +126,7 @@ TuneShapes read_yaml(const TuneOptions& options, const DeviceInfo& device) {
     if (has_more_rows(problem, options)) continue;
     add_shape(shapes, problem, options.size_file + ":" + std::to_string(entry.line), device);
   }
+  note_unusable_results(file.entries, options.size_file, device, shapes.notices);
   shapes.family = &family;
   return shapes;
 }

@@ -20,6 +20,7 @@
 #include "cli/flags/device_flags.h"
 #include "cli/flags/value_checks.h"
 #include "cli/miopen/miopen_check.h"
+#include "compile/compiler.h"
 #include "device/device_kind.h"
 #include "device/devices.h"
 #include "formats/csv/architectures.h"
@@ -66,10 +67,17 @@ std::string benchmark_line(const CheckedRow& row) {
                      shape.n, shape.k, 2 * shape.macs() / row.comparison.us / 1e6, row.comparison.us);
 }
 
+/// Stored kernels serve without their compiler, so they are checked without it.
+KernelOptions stored_kernels() {
+  KernelOptions options;
+  for (const Compiler* const one : compilers()) options.stored_toolchains.emplace(one->name(), "");
+  return options;
+}
+
 /// Opens the device; nothing after an interrupt.
 std::optional<Environment> environment_of(const CheckOptions& options) {
   try {
-    return open_environment(options.run.devices, Isolation::process, {}, is_interrupted);
+    return open_environment(options.run.devices, Isolation::process, stored_kernels(), is_interrupted);
   } catch (const Error&) {
     if (!is_interrupted()) throw;
     return std::nullopt;
@@ -209,7 +217,7 @@ int run_check(CheckOptions options) {
   std::vector<std::string> notices;
   const auto bans = bans_of_user(notices);
   auto rows = read_rows_to_check(options.table, options.op, device, notices, *bans, [&](const TableRow& row) {
-    return environment && can_serve(row, *environment->executor, is_interrupted);
+    return environment && can_serve(row, *environment->executor, environment->kernels.get(), is_interrupted);
   });
   print_notes(notices);
   std::optional<JournalRun> recorded;

@@ -255,6 +255,7 @@ Explanation explain(const ExplainOptions& options, DeviceView& view, const Table
   bool is_statement_known = true;
   const KernelCheck usable = [&](const Candidate& candidate) {
     auto why = view.why_unusable(candidate, one.problem, one.here);
+    if (why && view.serves_stored(candidate, one.problem, one.here)) why.reset();
     if (why || set.require == Requirement::none || !view.is_here()) return why;
     const PlanStatement statement = view.statement_of(candidate, one.problem, set.require);
     is_statement_known = statement.is_known;

@@ -23,7 +23,9 @@
 #include "cli/flags/python_flag.h"
 #include "cli/flags/run_flags.h"
 #include "cli/flags/value_checks.h"
+#include "compile/cache_limit.h"
 #include "formats/csv/table.h"
+#include "formats/kernel_archive/kernel_archive.h"
 #include "ops/family.h"
 #include "report/json_output.h"
 #include "report/kernel_listing.h"
@@ -37,7 +39,7 @@ namespace attune {
 namespace {
 
 struct KernelsOptions {
-  std::string cache, table, op, info_file, space, problem;
+  std::string cache, archive, table, op, info_file, space, problem;
   std::string rules{kDefaultRuleSet};
   std::vector<std::string> where;
   uint64_t max_kernels = 0;
@@ -90,6 +92,27 @@ int clear_kernels(const KernelsOptions& options) {
   const auto folder = existing_cache_folder(options);
   const size_t removed = KernelCache({folder}, kProgramCacheBytes).clear();
   print_line(stdout, fmt::format("{} removed from '{}'", counted(removed, "kernel"), folder.string()));
+  return 0;
+}
+
+int export_kernels(const KernelsOptions& options) {
+  check_output(options.archive);
+  const size_t written =
+      kernel_archive::write(options.archive, KernelCache({existing_cache_folder(options)}, kProgramCacheBytes));
+  print_line(stdout, fmt::format("{} written to '{}'", counted(written, "kernel"), options.archive));
+  return 0;
+}
+
+int import_kernels(const KernelsOptions& options) {
+  const auto folder = cache_folder(options);
+  const CacheLimit limit = cache_limit(kProgramCacheBytes);
+  if (!limit.error.empty()) fail(ErrorCode::invalid_input, "{}", limit.error);
+  KernelCache cache({folder}, limit.bytes);
+  const kernel_archive::Added added = kernel_archive::add(options.archive, cache);
+  std::string text = fmt::format("{} added to '{}'", counted(added.kernels, "kernel"), folder.string());
+  if (added.outdated > 0)
+    text += fmt::format("; {} of another version of Attune skipped, export them anew", added.outdated);
+  print_line(stdout, text);
   return 0;
 }
 
@@ -204,6 +227,11 @@ void add_kernels_flags(CLI::App& command, Action& chosen) {
   };
   add_json_flag(*add("list", "List every compiled kernel, and a candidate that needs it", list_kernels), options->json);
   add("clear", "Remove all compiled kernels; they are compiled again when needed", clear_kernels);
+  for (auto* sub :
+       {add("export", "Write all compiled kernels into a file, for `import` on another machine", export_kernels),
+        add("import", "Add the kernels of such a file, after checking all of it; run only kernels of people you trust",
+            import_kernels)})
+    sub->add_option("file", options->archive, "A tar file")->required();
   auto* build =
       add("build", "Compile the kernels that a table's rows or a solver's configs need on this machine, or on another",
           build_kernels);
@@ -229,7 +257,7 @@ void add_kernels_flags(CLI::App& command, Action& chosen) {
 
 Command kernels_command() {
   return {CommandGroup::maintenance, "kernels",
-          "List or clear compiled kernels, or compile those of a table in advance", add_kernels_flags};
+          "List, clear or carry compiled kernels, or compile those of a table in advance", add_kernels_flags};
 }
 
 }  // namespace attune

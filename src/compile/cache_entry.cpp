@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "compile/cache_entry.h"
 
+#include <elf.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include "base/sha256.h"
 #include "base/trusted_path.h"
 #include "compile/compiler.h"
+#include "compile/elf_file.h"
 
 namespace attune::cache_entry {
 namespace {
@@ -21,7 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kFormat = 2;
-constexpr uint64_t kMaxDescriptionBytes = 1 << 20;
 constexpr size_t kMaxNameBytes = 200;
 
 bool is_trusted(const fs::path& path, mode_t kind) noexcept {
@@ -47,7 +48,7 @@ std::vector<std::string> folders_in(const fs::path& folder) {
 
 /// Throws nlohmann's exceptions for a text that is not a description; a description of another format has no arch.
 /// `rejected`: whether it must describe a rejection.
-Entry parse(const std::string& text, bool rejected) {
+Entry parse(std::string_view text, bool rejected) {
   const auto json = nlohmann::json::parse(text);
   Entry entry{.content = rejected ? Content::rejected : Content::right, .binary = {}, .rejection = {}};
   Binary& binary = entry.binary;
@@ -59,6 +60,12 @@ Entry parse(const std::string& text, bool rejected) {
   binary.metadata = json.at("metadata").get<std::map<std::string, std::string>>();
   if (rejected) entry.rejection = json.at("rejection").get<std::string>();
   return entry;
+}
+
+std::string first_bytes(const fs::path& file) {
+  std::string bytes(sizeof(Elf64_Ehdr), '\0');
+  bytes.resize(FileReader(file).read(bytes));
+  return bytes;
 }
 
 }  // namespace
@@ -110,9 +117,25 @@ bool is_of_this_command(const Binary& binary) {
          (number != binary.metadata.end() && number->second == std::to_string(compiler->command_version()));
 }
 
+Binary described_by(std::string_view text) {
+  try {
+    return parse(text, false).binary;
+  } catch (const nlohmann::json::exception&) {
+    fail(ErrorCode::invalid_input, "a kernel's description is damaged");
+  }
+}
+
+bool fits(std::string_view arch, std::string_view file) {
+  constexpr std::string_view kCuda = "sm_";
+  const auto made_for = cubin_architecture(file);
+  if (!made_for || !arch.starts_with(kCuda)) return true;
+  const std::string_view number = arch.substr(kCuda.size());  // `90` or `90a`
+  return number.substr(0, number.find_first_not_of("0123456789")) == std::to_string(*made_for);
+}
+
 bool is_intact(const Binary& binary) {
   try {
-    return sha256_of_file(binary.file) == binary.sha256;
+    return sha256_of_file(binary.file) == binary.sha256 && fits(binary.arch, first_bytes(binary.file));
   } catch (const Error&) {
     return false;
   }

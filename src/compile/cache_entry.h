@@ -42,8 +42,12 @@ Entry read(const std::filesystem::path& root, std::string_view arch, std::string
 /// Whether the compiler's current command made the binary. Binaries of a compiler that this build lacks are accepted:
 /// they may come from another machine.
 bool is_of_this_command(const Binary& binary);
-/// Whether the binary matches its description.
+/// Whether a file may be for an architecture: a cubin states its own, and the driver refuses it on others.
+bool fits(std::string_view arch, std::string_view file);
+/// Whether the binary matches its description: its sha256, and a cubin its architecture.
 bool is_intact(const Binary& binary);
+/// What a description says, without the file; of another format, without an arch. Throws invalid_input.
+Binary described_by(std::string_view text);
 /// Writes the description next to the binary, in a folder that has no readers yet. With a `rejection` it is all that
 /// the folder holds. Throws io.
 void describe(const std::filesystem::path& folder, const Binary& binary, std::string_view rejection = {});
@@ -60,6 +64,7 @@ std::vector<std::string> toolchains(const std::filesystem::path& root, std::stri
 
 constexpr const char* kBinary = "kernel";
 constexpr const char* kDescription = "entry.json";
+constexpr uint64_t kMaxDescriptionBytes = 1 << 20;
 
 }  // namespace cache_entry
 }  // namespace attune

@@ -22,6 +22,11 @@ using Clock = Compilation::Clock;
 
 constexpr Milliseconds kLongestPoll{60'000};
 
+[[noreturn]] void fail_to_keep(const fs::path& target, const std::error_code& error) {
+  fail(ErrorCode::io, "cannot keep the files of a compilation ({}), choose another folder: '{}'", error.message(),
+       target.string());
+}
+
 /// A task that waits for a free process.
 struct QueuedTask {
   CompileTask task;
@@ -99,6 +104,7 @@ struct CompilePool::State {
   void finish(Compilation& ended);
   void begin_again(const Compilation& dead);
   void keep_files(const Compilation& ended) const;
+  void keep_cached(const CompileTask& task, const Binary& binary) const;
   Clock::time_point next_deadline() const;
   void set_timer() noexcept;
   void sleep(Clock::time_point end);
@@ -125,16 +131,18 @@ std::optional<CompileResult> CompilePool::State::known(const CompileTask& task, 
   }
   // Without its compiler, a cached binary of another machine is accepted.
   const auto pinned = options.stored_toolchains.find(task.compiler);
-  const bool is_pinned = !reason.empty() && pinned != options.stored_toolchains.end();
+  const bool is_pinned = !reason.empty() && pinned != options.stored_toolchains.end() && !pinned->second.empty();
   if (is_pinned) toolchain = pinned->second;
   if (!reason.empty()) cache.settle(task.arch, recipe);
   auto binary = cache.find(task.arch, recipe, toolchain);
-  if (binary && (binary->toolchain == toolchain || (!reason.empty() && !is_pinned)))
+  if (binary && (binary->toolchain == toolchain || (!reason.empty() && !is_pinned))) {
+    if (!options.keep.empty()) keep_cached(task, *binary);
     return remember({.recipe = recipe,
                      .outcome = {},
                      .binary = std::move(binary),
                      .from_cache = true,
                      .seconds = seconds_of(recipe)});
+  }
   if (reason.empty()) {
     const auto why = cache.rejection(task.arch, recipe, toolchain);
     if (!why) return std::nullopt;
@@ -345,9 +353,19 @@ void CompilePool::State::keep_files(const Compilation& ended) const {
   fs::remove_all(target, error);
   if (!fs::exists(ended.folder(), error)) return;  // The compiler removed it.
   fs::copy(ended.folder(), target, fs::copy_options::recursive, error);
-  if (error)
-    fail(ErrorCode::io, "cannot keep the files of a compilation ({}), choose another folder: '{}'", error.message(),
-         target.string());
+  if (error) fail_to_keep(target, error);
+}
+
+/// Keeps a kernel of an earlier run like one that is compiled in this one.
+void CompilePool::State::keep_cached(const CompileTask& task, const Binary& binary) const {
+  const fs::path target = options.keep / binary.recipe;
+  std::error_code error;
+  if (fs::exists(target, error)) return;
+  make_private_folder(target);
+  write_task_file(target / "source", task.source);
+  // Another device of this run may keep it too, and without leases another process may have evicted it.
+  fs::copy_file(binary.file, target / "binary", fs::copy_options::overwrite_existing, error);
+  if (error && error != std::errc::no_such_file_or_directory) fail_to_keep(target, error);
 }
 
 Clock::time_point CompilePool::State::next_deadline() const {

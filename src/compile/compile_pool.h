@@ -23,9 +23,10 @@ struct PoolOptions {
   uint32_t jobs = 0;
   /// Deadline of one compilation; 0: the compiler's own. Its clock stops while the pool is paused.
   Milliseconds deadline{0};
-  std::filesystem::path keep;  ///< Folder that keeps sources, binaries and logs, by recipe; empty: they are removed.
+  /// Folder that keeps sources, binaries and logs, by recipe, of a cached kernel without a log. Empty: none.
+  std::filesystem::path keep;
   /// Toolchains by compiler: where a compiler is missing, only a cached binary of its toolchain is an answer. Of a
-  /// missing compiler that is not named, a binary of any toolchain is.
+  /// missing compiler that is not named, or whose toolchain is empty, a binary of any toolchain is.
   Toolchains stored_toolchains;
   std::vector<const Compiler*> compilers;  ///< Compilers that tasks may name; empty: all of this build.
   HelperProgram helper;                    ///< For compilers that are libraries.

@@ -206,6 +206,8 @@ TEST_F(CompilePoolTest, WithoutACompilerAPinnedToolchainsBinaryIsTheOnlyAnswer) 
   EXPECT_EQ(before.outcome.status, Status::unsupported);
   EXPECT_TRUE(before.is_unbuilt);
   EXPECT_THAT(before.outcome.detail, HasSubstr("its kernel is not built: "));
+  EXPECT_TRUE(CompilePool(cache_, {.stored_toolchains = {{"hostcc", ""}}}).compile({task("a")})[0].outcome.ok())
+      << "any toolchain is pinned";
   EXPECT_TRUE(pool.ready(task("a").recipe())) << "waiting would not help";
   add_other("a", "cc-1.0");
   const auto after = pool.compile({task("a")})[0];
@@ -419,6 +421,16 @@ TEST_F(CompilePoolTest, FilesOfACompilationGoWithItAndAreKeptOnRequest) {
   EXPECT_EQ(read_file(good / "kernel.so").size(), 64u);
   EXPECT_EQ(read_file(folder_.path() / "kept" / task("echo wrong; exit 1").recipe() / "kernel.c"),
             "echo wrong; exit 1");
+}
+
+TEST_F(CompilePoolTest, AKernelOfAnEarlierRunIsKeptToo) {
+  CompilePool(cache_).compile({task(kGood)});
+  CompilePool pool(cache_, {.keep = folder_.path() / "kept"});
+  const CompileResult found = pool.compile({task(kGood)})[0];
+  ASSERT_TRUE(found.from_cache);
+  const fs::path kept = folder_.path() / "kept" / found.recipe;
+  EXPECT_EQ(read_file(kept / "source"), kGood);
+  EXPECT_EQ(read_file(kept / "binary"), read_file(found.binary->file));
 }
 
 TEST_F(CompilePoolTest, ACacheThatCannotBeWrittenIsAnErrorAndThePoolGoesOn) {

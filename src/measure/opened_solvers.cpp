@@ -171,7 +171,7 @@ void OpenedSolvers::require_compilers(const std::vector<CompileTask>& tasks, Con
     const auto stored = stored_toolchains_.find(task.compiler);
     if (stored == stored_toolchains_.end())
       known->toolchain();
-    else if (toolchain_if_any(task.compiler).empty())
+    else if (!stored->second.empty() && toolchain_if_any(task.compiler).empty())
       contender.versions.insert_or_assign("compiler." + task.compiler, stored->second);
   }
 }

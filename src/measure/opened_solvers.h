@@ -29,9 +29,9 @@ class OpenedSolvers {
   OpenedSolvers(Device& device, const Registry& registry, Announcer* announcer);
   /// Sets the solvers, by their place in the registry, that contenders() must not open, and the reasons.
   void skip(std::map<uint32_t, std::string> solvers) { skipped_ = std::move(solvers); }
-  /// Sets, by compiler, the toolchains of stored kernels. A solver whose compiler is missing on this machine computes
-  /// with them, and states the toolchain among its versions. Without one it does not support a problem: measured
-  /// kernels are compiled here. Set before the first problem.
+  /// Sets, by compiler, the toolchains of stored kernels; empty: any. A solver whose compiler is missing on this
+  /// machine computes with them, and states the toolchain, if there is one, among its versions. Without them it does
+  /// not support a problem: measured kernels are compiled here. Set before the first problem.
   void set_stored_toolchains(Toolchains all) { stored_toolchains_ = std::move(all); }
 
   /// Returns every solver's report for a problem, in the registry's order. A solver that cannot be opened or asked does

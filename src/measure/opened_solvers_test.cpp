@@ -138,6 +138,10 @@ TEST(OpenedSolvers, WithoutACompilerOnlyAStoredToolchainsKernelsAreMeasured) {
   const Contender with = solvers.contenders(problem).at(0);
   EXPECT_TRUE(with.support.yes) << with.support.reason;
   EXPECT_EQ(with.versions.at("compiler.hostcc"), "gcc-12.2.0");
+  solvers.set_stored_toolchains({{"hostcc", ""}});
+  const Contender any = solvers.contenders(problem).at(0);
+  EXPECT_TRUE(any.support.yes) << any.support.reason;
+  EXPECT_FALSE(any.versions.contains("compiler.hostcc")) << "which one made it is not known";
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, OpenedSolversTest, testing::Values(true, false),

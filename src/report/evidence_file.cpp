@@ -69,7 +69,7 @@ Query records_of(const Problem& problem, const MeasuredProblems& measured) {
           .pardons = false};
 }
 
-/// Starts a script of write_kept_scripts(), by which a later run knows it.
+/// Starts a script of write_kept(), by which a later run knows it.
 constexpr std::string_view kScriptMark = "# attune tune --keep: ";
 
 bool is_script(const fs::path& file) {
@@ -88,6 +88,74 @@ fs::path script_file(const fs::path& folder, const std::string& name, std::set<f
     const auto type = fs::symlink_status(file, missing).type();
     if (type != fs::file_type::not_found && !(type == fs::file_type::regular && is_script(file))) continue;
     if (used.insert(file).second) return file;
+  }
+}
+
+/// The CSV of write_profile(), a record at a time.
+class ProfileText {
+ public:
+  explicit ProfileText(const MeasuredProblems& measured)
+      : measured_(measured), columns_(new_table_header(measured.family)) {
+    std::vector<std::string> all = columns_;
+    all.insert(all.end(), kEvidenceColumns.begin(), kEvidenceColumns.end());
+    all.emplace_back("run");
+    text_ = csv_line(all);
+  }
+  void add(const Record& record, const Stamp& stamp) {
+    PublishedRow row =
+        published_row(record.problem, record.candidate, median_us(record), record.outcome.errors.mismatch_ratio);
+    row.gfx = measured_.device.gfx;
+    row.num_units = measured_.device.num_units;
+    row.model = measured_.device.model;
+    std::vector<std::string> cells;
+    for (const std::string& column : columns_) {
+      const bool of_time = column == "us" || column == "tflops" || column == "bw";
+      // Without a time the cell stays empty: a failed candidate must not look fast.
+      cells.push_back(of_time && row.us <= 0 ? "" : table_cell(measured_.family, row, column).value_or(""));
+    }
+    for (std::string& cell : evidence_cells(record)) cells.push_back(std::move(cell));
+    cells.push_back(std::to_string(stamp.run));
+    text_ += csv_line(cells);
+  }
+  const std::string& text() const noexcept { return text_; }
+
+ private:
+  const MeasuredProblems& measured_;
+  const std::vector<std::string> columns_;  ///< Of the table.
+  std::string text_;
+};
+
+using TimesOfSolvers = std::map<std::string, std::map<Config, double>>;
+
+/// Adds a record that was right, of a solver's present version.
+void add_time(TimesOfSolvers& times, const Record& record, const Registry& solvers) {
+  const double us = median_us(record);
+  if (us <= 0) return;
+  const Solver* const solver = solvers.find(record.candidate.solver);
+  if (solver == nullptr || solver->version() != record.candidate.version) return;
+  const auto [at, is_new] = times[record.candidate.solver].emplace(record.candidate.config, us);
+  if (!is_new) at->second = std::min(at->second, us);
+}
+
+/// `used`: the files of this run so far.
+void write_scripts(const fs::path& folder, const Problem& problem, const TimesOfSolvers& times,
+                   const DeviceInfo& device, const Registry& solvers, std::set<fs::path>& used) {
+  for (const auto& [id, configs] : times) {
+    const Solver* const solver = solvers.find(id);
+    const StaticSpace* const stated = solver->static_space();
+    if (stated == nullptr || stated->script(problem, {}).name.empty()) continue;
+    const SearchSpace space = stated->space(problem, device);
+    std::vector<TimedConfig> timed;
+    for (const auto& [config, us] : configs) {
+      if (!space.index_of(config)) continue;  // Of a file.
+      const auto tasks = solver->compile_tasks(problem, config, device);
+      timed.push_back({config, us, tasks.empty() ? "" : tasks.front().recipe()});
+    }
+    std::ranges::stable_sort(timed, {}, &TimedConfig::us);
+    const KeptScript script = stated->script(problem, timed);
+    if (script.name.empty()) continue;
+    write_file_atomically(script_file(folder, script.name, used),
+                          fmt::format("{}{}\n{}", kScriptMark, problem.key(), script.text));
   }
 }
 
@@ -123,68 +191,29 @@ std::pair<std::string, size_t> records_csv(const Journal& journal, const Query& 
   return {std::move(text), num_damaged};
 }
 
-void write_kept_scripts(const fs::path& folder, const Journal& journal, const MeasuredProblems& measured,
-                        const Registry& solvers) {
+void write_kept(const fs::path& folder, const Journal& journal, const MeasuredProblems& measured,
+                const Registry& solvers) {
+  ProfileText profile(measured);
   std::set<fs::path> used;
   for (const Problem& problem : measured.problems) {
-    std::map<std::string, std::map<Config, double>> times;  // By solver.
-    const Query query = records_of(problem, measured);
-    journal.scan(query, [&](const Entry& entry, const Stamp&) {
+    TimesOfSolvers times;
+    journal.scan(records_of(problem, measured), [&](const Entry& entry, const Stamp& stamp) {
       const auto& record = std::get<Record>(entry);
-      const double us = median_us(record);
-      if (us <= 0) return;
-      const Solver* const solver = solvers.find(record.candidate.solver);
-      if (solver == nullptr || solver->version() != record.candidate.version) return;
-      const auto [at, is_new] = times[record.candidate.solver].emplace(record.candidate.config, us);
-      if (!is_new) at->second = std::min(at->second, us);
+      profile.add(record, stamp);
+      add_time(times, record, solvers);
     });
-    for (const auto& [id, configs] : times) {
-      const Solver* const solver = solvers.find(id);
-      const StaticSpace* const stated = solver->static_space();
-      if (stated == nullptr || stated->script(problem, {}).name.empty()) continue;
-      const SearchSpace space = stated->space(problem, measured.device);
-      std::vector<TimedConfig> timed;
-      for (const auto& [config, us] : configs) {
-        if (!space.index_of(config)) continue;  // Of a file.
-        const auto tasks = solver->compile_tasks(problem, config, measured.device);
-        timed.push_back({config, us, tasks.empty() ? "" : tasks.front().recipe()});
-      }
-      std::ranges::stable_sort(timed, {}, &TimedConfig::us);
-      const KeptScript script = stated->script(problem, timed);
-      if (script.name.empty()) continue;
-      write_file_atomically(script_file(folder, script.name, used),
-                            fmt::format("{}{}\n{}", kScriptMark, problem.key(), script.text));
-    }
+    write_scripts(folder, problem, times, measured.device, solvers, used);
   }
+  write_file_atomically(folder / kKeptCandidates, profile.text());
 }
 
 void write_profile(const fs::path& file, const Journal& journal, const MeasuredProblems& measured) {
-  const auto& [family, problems, device, protocol] = measured;
-  std::vector<std::string> columns = new_table_header(family);
-  const size_t num_table_columns = columns.size();
-  columns.insert(columns.end(), kEvidenceColumns.begin(), kEvidenceColumns.end());
-  columns.emplace_back("run");
-  std::string text = csv_line(columns);
-  for (const Problem& problem : problems) {
-    journal.scan(records_of(problem, measured), [&](const Entry& entry, const Stamp& stamp) {
-      const auto& record = std::get<Record>(entry);
-      PublishedRow row =
-          published_row(record.problem, record.candidate, median_us(record), record.outcome.errors.mismatch_ratio);
-      row.gfx = device.gfx;
-      row.num_units = device.num_units;
-      row.model = device.model;
-      std::vector<std::string> cells;
-      for (size_t i = 0; i < num_table_columns; ++i) {
-        const bool of_time = columns[i] == "us" || columns[i] == "tflops" || columns[i] == "bw";
-        // Without a time the cell stays empty: a failed candidate must not look fast.
-        cells.push_back(of_time && row.us <= 0 ? "" : table_cell(family, row, columns[i]).value_or(""));
-      }
-      for (std::string& cell : evidence_cells(record)) cells.push_back(std::move(cell));
-      cells.push_back(std::to_string(stamp.run));
-      text += csv_line(cells);
-    });
+  ProfileText profile(measured);
+  for (const Problem& problem : measured.problems) {
+    journal.scan(records_of(problem, measured),
+                 [&](const Entry& entry, const Stamp& stamp) { profile.add(std::get<Record>(entry), stamp); });
   }
-  write_file_atomically(file, text);
+  write_file_atomically(file, profile.text());
 }
 
 }  // namespace attune

@@ -27,11 +27,12 @@ struct MeasuredProblems {
 /// were reused from earlier runs are included. Cells without a time are empty. Replaces the whole file. Throws io.
 void write_profile(const std::filesystem::path& file, const Journal& journal, const MeasuredProblems& measured);
 
-/// Writes into a folder the scripts of solvers that have one (StaticSpace::script()), each with the configs of their
-/// present versions that were right, by the fastest time in the journal. A script replaces one of an earlier run; a
-/// file of another origin stays, and the script gets another name. Throws io.
-void write_kept_scripts(const std::filesystem::path& folder, const Journal& journal, const MeasuredProblems& measured,
-                        const Registry& solvers);
+/// Implements `--keep`: writes into a folder the CSV of write_profile() (kKeptCandidates) and the scripts of solvers
+/// that have one (StaticSpace::script()), each with the configs of their present versions that were right, by the
+/// fastest time in the journal. A script replaces one of an earlier run; a file of another origin stays, and the script
+/// gets another name. Reads the journal once. Throws io.
+void write_kept(const std::filesystem::path& folder, const Journal& journal, const MeasuredProblems& measured,
+                const Registry& solvers);
 
 /// Name of that file with `--keep`.
 inline constexpr const char* kKeptCandidates = "candidates.csv";

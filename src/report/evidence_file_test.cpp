@@ -45,8 +45,8 @@ class KeptScripts : public testing::Test, protected JournalValues {
     journal_->append(std::vector<Entry>{one});
   }
   void write(std::vector<Problem> problems = {kProblem}) {
-    write_kept_scripts(folder_.path(), *journal_,
-                       {*find_family("gemm_a16w16"), std::move(problems), device_, protocol_}, solvers_);
+    write_kept(folder_.path(), *journal_, {*find_family("gemm_a16w16"), std::move(problems), device_, protocol_},
+               solvers_);
   }
   std::string text(const std::string& file) const { return read_file(folder_.path() / file); }
 
@@ -64,6 +64,10 @@ TEST_F(KeptScripts, ListTheConfigsOfAProblemTheFastestFirst) {
   add("b=7", 1);  // Of a version that had such configs.
   write();
   EXPECT_EQ(text("kernels.py"), "# attune tune --keep: " + kProblem.key() + "\na=1 1\na=2 2\n");
+  write_profile(folder_.path() / "profile.csv", *journal_,
+                {*find_family("gemm_a16w16"), {kProblem}, device_, protocol_});
+  EXPECT_EQ(text(kKeptCandidates), text("profile.csv"));
+  EXPECT_THAT(text(kKeptCandidates), testing::HasSubstr("b=7"));
 }
 
 TEST_F(KeptScripts, OfOneNameAreNumberedAndReplaceThoseOfARunBefore) {

@@ -23,14 +23,26 @@
 namespace attune {
 namespace {
 
+/// Why a candidate has no kernel: none is stored and its compiler is missing. Empty: it has one, or gets it.
+std::string why_unbuilt(const Problem& problem, const Candidate& candidate, const Contender& own, Kernels* kernels) {
+  if (kernels == nullptr || candidate.config.values().empty()) return {};  // The default config is not known yet.
+  const Kernels::Request request{&problem, &own, candidate};
+  const Kernels::BuildResult found = kernels->find({&request, 1}).front();
+  return found.is_unbuilt ? "its kernel is not in the cache: " + found.outcome.detail : "";
+}
+
 /// Checks everything that needs no run of the kernel. Returns the candidate if it can run.
-std::optional<Candidate> load(CheckedRow& row, Executor& executor, const Tick& tick) {
+std::optional<Candidate> load(CheckedRow& row, Executor& executor, Kernels* kernels, const Tick& tick) {
   std::string version;  // Of its solver here.
   const auto usable = [&](const Candidate& candidate) {
     row.problem = op_of(row.problem).normalise(row.problem, executor.device());
     const auto all = contenders(executor, row.problem, {}, tick, std::vector{candidate});
-    if (const Contender* const own = find_contender(all, candidate.solver)) version = own->version;
-    return why_unusable(candidate, row.problem, all, executor.device());
+    const Contender* const own = find_contender(all, candidate.solver);
+    if (own != nullptr) version = own->version;
+    auto why = why_unusable(candidate, row.problem, own, executor.device());
+    if (why) return why;
+    std::string unbuilt = why_unbuilt(row.problem, candidate, *own, kernels);
+    return unbuilt.empty() ? std::nullopt : std::optional(std::move(unbuilt));
   };
   RowKernel kernel = row_kernel(row.kernel, row.layout, usable);
   if (kernel.why_unservable) {
@@ -112,7 +124,8 @@ std::vector<CheckedRow> rows_of_yaml(const std::string& file, const DeviceInfo& 
     row.problem = entry.problem;
     row.kernel = kernel_of(entry);
     row.us = entry.us;
-    if (row.kernel.empty()) row.reason = why_no_kernel(entry);
+    if (entry.candidate.empty()) row.reason = kernel_flaw_of(entry);
+    if (row.kernel.empty() && row.reason.empty()) row.reason = why_no_kernel(entry);
     if (entry.device.empty() || entry.device == device.key()) continue;
     row.status = CheckStatus::foreign;
     row.reason = "made on " + entry.device;
@@ -226,13 +239,13 @@ std::vector<CheckedRow> read_rows_to_check(const std::string& file, const std::s
   return rows;
 }
 
-bool can_serve(const TableRow& row, Executor& executor, const Tick& tick) {
+bool can_serve(const TableRow& row, Executor& executor, Kernels* kernels, const Tick& tick) {
   CheckedRow copy;
   copy.problem = row.problem;
   copy.kernel = row.kernel_name;
   copy.layout = row.layout;
   try {
-    return load(copy, executor, tick).has_value();
+    return load(copy, executor, kernels, tick).has_value();
   } catch (const Error&) {
     return false;
   }
@@ -243,7 +256,7 @@ void check_row(CheckedRow& row, Executor& executor, Kernels* kernels, const RowC
   if (row.status != CheckStatus::wrong) row.status = CheckStatus::unusable;
   if (!row.reason.empty()) return;
   try {
-    const auto candidate = load(row, executor, options.tick);
+    const auto candidate = load(row, executor, kernels, options.tick);
     if (candidate && options.run) run(row, *candidate, executor, kernels, options);
   } catch (const Error& error) {
     row.status = CheckStatus::unusable;

@@ -60,8 +60,8 @@ std::vector<CheckedRow> read_rows_to_check(const std::string& file, const std::s
                                            std::vector<std::string>& notices, const BanList& bans = {},
                                            const RowCheck& can_serve = {});
 
-/// Whether the executor's device can run the kernel of a row. Throws nothing of attune::Error.
-bool can_serve(const TableRow& row, Executor& executor, const Tick& tick);
+/// Whether the executor's device can run the kernel of a row: see check_row(). Throws nothing of attune::Error.
+bool can_serve(const TableRow& row, Executor& executor, Kernels* kernels, const Tick& tick);
 
 struct RowCheckOptions {
   CachePolicy inputs = CachePolicy::served;
@@ -76,7 +76,8 @@ struct RowCheckOptions {
 /// Checks a row on the executor's device, which it was read for: whether its kernel can run, is correct, and is as fast
 /// as the baseline and as the row states, within the allowed slowdowns; what a row states that its kernel keeps is
 /// verified bit by bit, and such a row may be slower than the baseline. A slow row is timed twice before it is called
-/// slow. Throws nothing of attune::Error: what fails makes the row unusable.
+/// slow. `kernels` has those that are compiled, null: none are needed; a row whose kernel is neither there nor can be
+/// compiled is unusable. Throws nothing of attune::Error: what fails makes the row unusable.
 void check_row(CheckedRow& row, Executor& executor, Kernels* kernels, const RowCheckOptions& options);
 
 /// Counts of rows by status.

@@ -127,6 +127,33 @@ TEST(RowsToCheck, OfTheScriptNameItsKernelOrSayWhyThereIsNone) {
   EXPECT_THAT(notices, testing::ElementsAre(testing::EndsWith("checked without them: kpack, waves_per_eu")));
 }
 
+TEST(RowsToCheck, OfTheScriptWhoseParametersCannotBeAreUnusable) {
+  const TemporaryFolder folder("row-check-test");
+  const auto file = folder.path() / "old.yaml";
+  const std::pair<const char*, const char*> cases[] = {
+      {"BLOCK_SIZE_M: 48, SPLIT_K: 1", "BLOCK_SIZE_M must be a power of two, got '48'"},
+      {"BLOCK_SIZE_M: 16, SPLIT_K: 4", "SPLIT_K must be at most K, got '4'"},
+      {"BLOCK_SIZE_M: many, SPLIT_K: 1", "BLOCK_SIZE_M must be a whole number from 1, got 'many'"},
+      {"BLOCK_SIZE_M: 16, SPLIT_K: 0", "SPLIT_K must be a whole number from 1, got '0'"},
+      {"BLOCK_SIZE_M: 16, SPLIT_K: 3", ""}};
+  std::string text;
+  for (const auto& [parameters, why] : cases) {
+    text += fmt::format(
+        "- {{M: 1, N: 2, K: 3, {}, BLOCK_SIZE_N: 32, BLOCK_SIZE_K: 64, GROUP_SIZE_M: 1, num_warps: 4, num_stages: "
+        "0}}\n",
+        parameters);
+  }
+  write_file_atomically(file, text);
+  std::vector<std::string> notices;
+  const auto rows = read_rows_to_check(file, "", FakeDevice().info(), notices);
+  ASSERT_EQ(rows.size(), std::size(cases));
+  for (size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ(rows[i].reason, cases[i].second);
+    EXPECT_EQ(rows[i].status, CheckStatus::unusable);
+    EXPECT_EQ(rows[i].place, fmt::format("{}:{}", file.string(), i + 1));
+  }
+}
+
 TEST_F(RowCheckTest, ARowOfALayoutThatItsKernelDoesNotReadIsUnusable) {
   for (const char* right : {"", "plain"}) {
     row_.layout = right;

@@ -2,6 +2,7 @@
 // Workers whose processes take long to end.
 #include "worker/ending_worker.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -259,6 +260,37 @@ TEST_F(EndingWorkerTest, WhereNobodyStandsByItIsWaitedFor) {
   recycle();
   EXPECT_FALSE(is_there(first));
   EXPECT_GE(executor().workers().time[Activity::start].wall_s, before_s + 0.25);
+}
+
+TEST_F(WorkerExecutorTest, WhatDoesNotLoadIsTriedOnceMoreInAFreshWorker) {
+  const auto once = faults_.string() + ".once";
+  plant({{bad_, "throws", "prepare", "once:" + once}, {other_, "throws", "prepare", "always"}});
+  open();
+  EXPECT_EQ(admit(1, good_).verified.status, Status::ok);
+  const auto worker = [&] { return executor().workers().processes.front(); };
+  pid_t before = worker();
+  EXPECT_EQ(admit(2, bad_).verified.status, Status::ok);
+  EXPECT_NE(worker(), before);
+  before = worker();
+  const AdmitAnswer convicted = admit(3, other_);
+  EXPECT_EQ(convicted.verified.status, Status::load_failed);
+  EXPECT_THAT(convicted.verified.detail, testing::HasSubstr("unknown type"));
+  EXPECT_NE(worker(), before);
+  EXPECT_EQ(sample({1, 2}).samples.size(), 6u) << "the others are back";
+  EXPECT_EQ(executor().num_deaths(), 0u);
+  std::filesystem::remove(once);
+}
+
+TEST_F(WorkerExecutorTest, AMachineThatLoadsNothingCostsThreeFreshWorkers) {
+  plant({{bad_, "throws", "prepare", "always"}});
+  open();
+  std::set<pid_t> workers;
+  for (Slot slot = 1; slot <= 6; ++slot) {
+    EXPECT_EQ(admit(slot, bad_).verified.status, Status::load_failed);
+    workers.insert(executor().workers().processes.front());
+  }
+  EXPECT_EQ(workers.size(), 3u);
+  EXPECT_EQ(admit(7, good_).verified.status, Status::ok);
 }
 
 }  // namespace

@@ -167,6 +167,7 @@ void WorkerExecutor::abort() {
   recoveries_.give_up();
   waited_s_ = queued_s_ = 0;
   num_deaths_of_request_ = 0;
+  reloading_.reset();
   if (if_aborted_) answer_ = std::exchange(if_aborted_, std::nullopt);
   poll_set_.wake_in(Milliseconds(0));
 }
@@ -440,6 +441,7 @@ bool WorkerExecutor::settle(const WorkerRequest& request, Reply& reply) {
     if (makes_room(admitted->lacks_memory)) return false;
     ++num_admissions_;
     const auto& admit = std::get<request::Admit>(request);
+    if (wants_fresh_context(admit.slot, admitted->verified.status)) return false;
     isolated_slot_ = admitted->verified.ok() ? admit.slot : 0;
     if (admitted->verified.ok()) problems_.admit(admit, *admitted);
     problems_.acquit(admit.slot);  // an earlier death was not its fault

@@ -26,7 +26,8 @@ namespace attune {
 /// worker and restores everything that was open and admitted. A candidate blamed once is tried again. A candidate
 /// blamed twice is disqualified: its admission is answered with the outcome of its death, or it is in
 /// SampleAnswer::failed. A candidate that dies while it is closed or dropped costs the others only time. A death with
-/// no announced candidate is retried; the third fails the request. Not thread-safe.
+/// no announced candidate is retried; the third fails the request. A candidate that does not load (load_failed) is
+/// tried once more in a fresh worker, until that did not help three times. Not thread-safe.
 ///
 /// No candidate is disqualified for another's fault. The second try of an admission runs alone in a fresh worker. A
 /// candidate that was announced at two deaths while sampled takes its turns alone in a fresh worker, then so does each
@@ -112,6 +113,7 @@ class WorkerExecutor final : public Executor {
   void look_at_end();
   bool has_room_for_two() const;
   bool makes_room(bool lacks_memory);
+  bool wants_fresh_context(Slot slot, Status status);
   bool needs_memory_of_ending(const request::Open* next = nullptr) const;
   bool waits_for_end(const WorkerRequest& request) const;
   void await_end(const WorkerRequest& request);
@@ -151,6 +153,8 @@ class WorkerExecutor final : public Executor {
   uint32_t num_deaths_of_request_ = 0;  ///< Deaths during the first request without a blamed candidate.
   std::optional<Answer> if_aborted_;    ///< Answer to the outstanding request if it is aborted; empty: no request.
   std::optional<Answer> answer_;        ///< The answer that take() returns next.
+  std::optional<Slot> reloading_;       ///< The candidate that is tried again because it did not load.
+  uint32_t num_vain_reloads_ = 0;       ///< How often that did not help.
   OpenProblems problems_;
   TimeUse time_;
   /// When the worker last reported its time use, or began to wait.

@@ -15,6 +15,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+/// Fresh workers in which a candidate did not load either.
+constexpr uint32_t kMaxVainReloads = 3;
 /// Part of the device's memory that the problems of the worker that ends and of the next one may take together. The
 /// rest has room for packed weights and workspaces, whose size is not known here.
 constexpr double kPartOfBoth = 0.25;
@@ -38,6 +40,19 @@ void WorkerExecutor::replace() {
   time_[Activity::start].wall_s += seconds_between(began, Clock::now());
   isolated_problem_.reset();
   ++epoch_;
+}
+
+/// Whether a candidate that did not load is tried once more, in a fresh worker: a context may refuse what the next one
+/// loads. After several that it did not help, the machine is assumed to refuse them all.
+bool WorkerExecutor::wants_fresh_context(Slot slot, Status status) {
+  const bool is_second = reloading_ == slot;
+  reloading_.reset();
+  if (status != Status::load_failed) return false;
+  if (is_second) ++num_vain_reloads_;
+  if (is_second || num_vain_reloads_ >= kMaxVainReloads) return false;
+  reloading_ = slot;
+  replace();
+  return true;
 }
 
 /// Kills the last worker first.

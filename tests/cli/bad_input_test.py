@@ -50,6 +50,8 @@ SIZES_FILES = [
     ("a bad size", "- {'M': 1, 'N': 2, 'K': 3}\n- {'M': -1, 'N': 2, 'K': 3}\n", ("sizes.yaml:2:", "-1")),
     ("2^63", "- {'M': 9223372036854775808, 'N': 2, 'K': 3}\n", ("sizes.yaml:1:", "9223372036854775808")),
     ("a bad letter", "- {'M': 1, 'N': 2, 'K': 3, 'rowMajorA': 'X'}\n", ("sizes.yaml:1:", "X")),
+    ("a size of 0", "- {'M': 1, 'N': 2, 'K': 3}\n\n- {'M': 1, 'N': 0, 'K': 3}\n", ("sizes.yaml:3:", "'N'", "'0'")),
+    ("an unknown type", "- {'M': 1, 'N': 2, 'K': 3, 'dtype': 'fp17'}\n", ("sizes.yaml:1:", "'dtype'", "'fp17'")),
     ("nested", "- {'M': 1, 'N': 2, 'K': {'a': 3}}\n", ("sizes.yaml:1:",)),
     ("binary garbage", bytes(range(256)) * 64, ("sizes.yaml",)),
     ("an alias bomb", "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
@@ -252,6 +254,23 @@ class ReadersOfTables(story.Story):
                         ("tables", "merge", "-o", "m.csv", "r.yaml"), ("kernels", "build", "--table", "r.yaml")):
             with self.subTest(command=command[0]):
                 self.refused(*command, says=("a CSV file is wanted, and this is YAML", "attune check", "'r.yaml'"))
+
+    def test_a_size_in_yaml_is_tuned_whatever_kernel_it_names(self):
+        entry = ("- {{'M': 1, 'N': 8, 'K': 8, 'rowMajorA': 'T', 'rowMajorB': 'N', 'dtype': 'fp32', 'BLOCK_SIZE_M': {}, 'BLOCK_SIZE_N': 16, "
+                 "'BLOCK_SIZE_K': 16, 'GROUP_SIZE_M': 1, 'SPLIT_K': {}, 'num_warps': 4, 'num_stages': 2}}\n")
+        for block, split, says in ((48, 1, "BLOCK_SIZE_M must be a power of two, got '48'"), ("x", 1, "BLOCK_SIZE_M must be a whole number from 1"),
+                                   (16, 12, "SPLIT_K must be at most K, got '12'")):
+            with self.subTest(says):
+                self.put("results.yaml", entry.format(16, 1) + entry.format(block, split))
+                tuned = self.tune("--gemm_size_file", "results.yaml", "--tuning_results_file", "new.yaml")
+                self.assertIn(f"note: results.yaml:2: {says}", tuned.stderr)
+                self.assertEqual(len(self.read("new.yaml").splitlines()), 1, "both are one size")
+                checked = self.attune("check", "results.yaml", *FAKE, status=1)
+                self.assertIn(f"results.yaml:2 1×8×8 fp32: unusable, {says}", checked.stdout)
+        other = "- {'M': 1, 'N': 8, 'K': 8, 'dtype': 'fp32', 'candidate': 'x.gemm@1:t=1', 'us': 3, 'device': 'gfx942/304'}\n"
+        self.put("results.yaml", other + other.replace("'M': 1", "'M': 2"))
+        tuned = self.tune("--gemm_size_file", "results.yaml", "--tuning_results_file", "new.yaml")
+        self.assertIn("note: results.yaml:1: a result of gfx942/304; only its size is used, as of 2 such entries", tuned.stderr)
 
     def test_a_list_in_yaml_is_no_csv_and_no_results(self):
         self.put("sizes.yaml", "- {'M': 1, 'N': 8, 'K': 8, 'rowMajorA': 'T', 'rowMajorB': 'N'}\n")

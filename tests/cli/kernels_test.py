@@ -2,11 +2,14 @@
 """Compiled kernels: made ahead for a table, listed, cleared; a run without a compiler."""
 import json
 import shutil
+import tarfile
 import time
 from datetime import datetime
+from pathlib import Path
 
 import story
 
+ANY_SPEED = ("--max-slowdown", "1000000", "--slower-than", "1000000", "--quiet-wait", "0")
 CONFIG = "kernel=dot;prefetch=0;rows=1;threads=1;unroll=1;width=1"
 
 
@@ -160,8 +163,51 @@ class CompiledKernels(story.Story):
         listed = self.attune("list", "candidates", "gemm_a16w16 m=1 n=64 k=64 dtype=fp32", env=broken).stdout
         self.assertRegex(listed, "jit_cpu.gemm: .*/nowhere/cc")
 
+    def test_a_stored_kernel_serves_without_its_compiler(self):
+        """A row is checked and explained as an application is served: from the cache. A kernel that is not there needs the compiler."""
+        self.table(f"jit_cpu.gemm@1:{CONFIG}")
+        table, problem = "bf16_tuned_gemm.csv", "gemm_a16w16 m=1 n=64 k=64 dtype=fp32"
+        self.attune("kernels", "build", "--table", table, *self.cache)
+        full = {"ATTUNE_CC": "/nowhere/cc", "ATTUNE_CACHE": str(self.work / "cache")}
+        empty = {**full, "ATTUNE_CACHE": str(self.work / "none")}
+        for flags, status in (("--no-run",), "loaded"), (ANY_SPEED, "ok"):
+            row, = self.attune("check", table, *flags, "--json", env=full).json
+            self.assertEqual((row["status"], row["reason"]), (status, ""))
+            row, = self.attune("check", table, *flags, "--json", env=empty, status=1).json
+            self.assertEqual(row["status"], "unusable")
+            self.assertRegex(row["reason"], "^its kernel is not in the cache: .*/nowhere/cc")
+        explain = ("explain", problem, "-t", table, "--json")
+        self.assertEqual(self.attune(*explain, env=full).json["match"], "exact")
+        self.assertNotEqual(self.attune(*explain, env=empty).json["match"], "exact")
+
+    def test_kernels_are_carried_to_another_machine_in_a_file(self):
+        self.table(f"jit_cpu.gemm@1:{CONFIG}")
+        self.attune("kernels", "build", "--table", "bf16_tuned_gemm.csv", *self.cache)
+        self.assertEqual(self.attune("kernels", "export", "kernels.tar", *self.cache).stdout, "2 kernels written to 'kernels.tar'\n")
+        with tarfile.open(self.work / "kernels.tar") as archive:
+            self.assertEqual([Path(one.name).name for one in archive], ["entry.json", "kernel"] * 2)
+        other = ("--cache", str(self.work / "other"))
+        self.assertIn("2 kernels added to '", self.attune("kernels", "import", "kernels.tar", *other).stdout)
+        here, there = (self.attune("kernels", "list", "--json", *cache).json for cache in (self.cache, other))
+        self.assertEqual([one["sha256"] for one in there], [one["sha256"] for one in here])
+        row, = self.attune("check", "bf16_tuned_gemm.csv", *ANY_SPEED, "--json",
+                           env={"ATTUNE_CC": "/nowhere/cc", "ATTUNE_CACHE": str(self.work / "other")}).json
+        self.assertEqual(row["status"], "ok")
+        with tarfile.open(self.work / "evil.tar", "w", format=tarfile.USTAR_FORMAT) as archive:
+            link = tarfile.TarInfo("x/y/z/entry.json")
+            link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+            archive.addfile(link)
+        self.put("cut.tar", self.work.joinpath("kernels.tar").read_bytes()[:-2000])
+        self.put("text.tar", "hello")
+        for name in ("evil.tar", "cut.tar", "text.tar", "bf16_tuned_gemm.csv"):
+            self.refused("kernels", "import", name, "--cache", str(self.work / "new"),
+                         says=(name, "not an archive of `attune kernels export`, or a damaged one"))
+        self.refused("kernels", "import", "none.tar", *other, says=("no such file", "none.tar"))
+        self.refused("kernels", "export", "no/kernels.tar", *self.cache, says="a folder that does not exist")
+        self.refused("kernels", "export", "x.tar", "--cache", "nope", says="there is no such folder of compiled kernels")
+
     def test_bad_arguments(self):
-        self.refused("kernels", says="attune kernels needs one of its commands: list, clear or build; see attune kernels --help")
+        self.refused("kernels", says="attune kernels needs one of its commands: list, clear, export, import or build; see attune kernels --help")
         self.refused("quarantine", says="attune quarantine needs one of its commands: add, remove, list or clear; see ")
         self.refused("kernels", "build", says="--table")
         self.refused("kernels", "build", "--table", "none.csv", says="none.csv")

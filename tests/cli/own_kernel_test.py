@@ -18,7 +18,7 @@ import inspect, struct, types
 class JITFunction:
     def __init__(self, function):
         found = inspect.signature(function).parameters.values()
-        self.__name__, self.arg_names = function.__name__, [one.name for one in found]
+        self.fn, self.__name__, self.arg_names = function, function.__name__, [one.name for one in found]
         self.params = [types.SimpleNamespace(name=one.name, is_constexpr="constexpr" in str(one.annotation),
                                              has_default=one.default is not one.empty, default=one.default) for one in found]
 class Autotuner:
@@ -43,6 +43,7 @@ def compile(source, target, options):
 '''
 MODULES = {
     "__init__.py": PACKAGE,
+    "language.py": "class constexpr:\n    pass\n",
     "compiler.py": "class ASTSource:\n    def __init__(self, fn, signature, constexprs, attrs):\n        self.fn = fn\n",
     "backends/compiler.py": "import collections\nGPUTarget = collections.namedtuple('GPUTarget', 'backend arch warp_size')\n",
 }
@@ -115,27 +116,55 @@ class OwnKernels(story.Story):
         self.assertIn("skipped", missing.stderr)
         self.assertIn(str(self.folder / "other" / "triton"), missing.stderr)
 
+    def test_once_compiled_need_no_python(self):
+        """Triton's kernels, too: the cache answers for a compiler that is not here."""
+        cache, none = ("--cache", str(self.work / "cache")), {"ATTUNE_PYTHON": "/no/python"}
+        build = ("kernels", "build", "--space", "triton.gemm", "--problem", PROBLEM, "--max-kernels", "3", *self.device)
+        built = self.attune(*build, *cache, *self.python).stdout
+        self.assertEqual(self.attune(*build, *cache, env=none).stdout, built)
+        listed = self.attune("list", "candidates", PROBLEM, *self.device, "--json", env=none).json
+        self.assertGreater(next(e for e in listed if e["solver"] == "triton.gemm")["allowed"], 100)
+        alone = self.attune(*build, "--cache", str(self.work / "empty"), env=none, status=1)
+        self.assertIn("unsupported: ATTUNE_PYTHON expects a Python program", alone.stderr)
+
     def test_that_cannot_be_used_are_refused_in_one_sentence(self):
         head = "import os, triton\n"
+        listing = ("list", "candidates", PROBLEM, *self.device, *self.python)
         for text, says in (
                 ("raise ValueError('no luck')", ("mine.py:2: ", "ValueError: no luck")),
                 ("os._exit(3)", ("mine.py", "status 3")),
-                ("raise SystemExit(3)", "SystemExit: 3"),
-                ("def other(): pass", "there is no function 'gemm'"),
-                ("def gemm(): pass", "'gemm' is no @triton.jit function"),
+                ("raise SystemExit(3)", ("mine.py:2: ", "SystemExit: 3")),
+                ("def other(): pass", ("mine.py: ", "there is no function 'gemm'")),
+                ("def gemm(): pass", ("mine.py:2: ", "'gemm' is no @triton.jit function")),
                 ("def gemm(:", ("mine.py:2: ", "SyntaxError")),
-                (JIT.replace("M, N, K,", "M, N, K, lda,"), ("'lda'", "known are a, b, c, bias, m, n, k, stride_am")),
-                (JIT.replace("BK: ", "ACT: 'tl.constexpr', BK: "), ("'ACT'", "default")),
-                (TUNED.replace("key=['M']", "key=['M'], reset_to_zero=['a_ptr']"), "reset_to_zero names 'a_ptr'")):
+                ("\n" + JIT.replace("M, N, K,", "M, N, K, lda,"), ("mine.py:3: ", "'lda'", "known are a, b, c, bias, m, n, k, stride_am")),
+                (JIT.replace("BK: ", "ACT: 'tl.constexpr', BK: "), ("mine.py:2: ", "'ACT'", "default")),
+                (TUNED.replace("'BK': 32", "'BK': 0.5"), ("mine.py:4: ", "a config gives BK a value")),
+                (TUNED.replace("key=['M']", "key=['M'], reset_to_zero=['a_ptr']"), ("mine.py:4: ", "reset_to_zero names 'a_ptr'"))):
             with self.subTest(text):
-                named = self.kernel(head + text)
-                self.refused("tune", *SIZE, *self.python, *named, says=says)
-        self.refused("tune", *SIZE, *self.python, "--kernel", "none.py:gemm", says="none.py")
-        self.refused("tune", *SIZE, *self.python, "--kernel", "mine.py", says=("FILE:FUNCTION", "'mine.py'"))
+                self.refused(*listing, *self.kernel(head + text), says=says)
+        self.refused(*listing, "--kernel", "none.py:gemm", says="none.py")
+        self.refused(*listing, "--kernel", "mine.py", says=("FILE:FUNCTION", "'mine.py'"))
         named = self.kernel(TUNED)
-        self.refused("tune", *SIZE, "--python", "/bin/true", *named, says="--kernel needs Triton")
-        self.refused("tune", *SIZE, *story.FAKE, *self.python, *named, says=("--kernel needs an NVIDIA GPU", "'fake:0'"))
+        self.refused("list", "candidates", PROBLEM, *self.device, "--python", "/bin/true", *named, says="--kernel needs Triton")
         self.refused("list", "candidates", PROBLEM, "--python", "/no/python", *named, says="/no/python")
+
+    def test_a_machine_without_a_gpu_is_told_so_before_anything_of_triton(self):
+        named = self.kernel(TUNED)
+        for python in ((), ("--python", "/bin/true")):
+            self.refused("tune", *SIZE, *story.FAKE, *python, *named, says=("--kernel needs an NVIDIA GPU", "'fake:0'"))
+        if not any(e["kind"] == "cuda" for e in self.attune("list", "devices", "--json").json):
+            self.refused("tune", *SIZE, *named, env={"ATTUNE_PYTHON": "/bin/true"}, says=("--kernel needs an NVIDIA GPU", "none is here"))
+
+    def test_what_lies_where_a_kernel_is_stored_is_named(self):
+        listing = ("list", "candidates", PROBLEM, *self.device, *self.python, *self.kernel(TUNED))
+        self.attune(*listing)
+        stored, = (self.home / "triton").iterdir()
+        for make, says in ((stored.mkdir, "a folder lies where the kernel is stored, remove it"),
+                           (lambda: os.mkfifo(stored), "a pipe or a device lies where the kernel is stored, remove it")):
+            stored.rmdir() if stored.is_dir() else stored.unlink()
+            make()
+            self.refused(*listing, says=(says, str(stored)))
 
 
 if __name__ == "__main__":

@@ -58,13 +58,19 @@ class OwnKernels(gpu_story.GpuStory):
         print(f"\nwinner {result['decision']['winner']}")
 
     def test_rows_are_checked_without_python(self):
+        """Attune's kernels of Triton and a user's: both are in the cache."""
         self.put("mine.py", GEMM)
-        self.on_gpu("tune", *SIZE, "--max-trials", "24", "--libtype", "triton", "--python", self.python, "--kernel", "mine.py:gemm")
-        listed = self.attune("list", "candidates", "gemm_a16w16 m=100 n=1024 k=1000 dtype=fp16", "--devices", gpu_story.GPU, "--json",
-                             "--python", self.python, "--kernel", "mine.py:gemm").json
-        name = next(e for e in listed if e["solver"] == "triton.own_gemm")["candidates"][0]
-        self.put("sizes.yaml", f"- {{'M': 100, 'N': 1024, 'K': 1000, 'rowMajorA': 'T', 'rowMajorB': 'N', 'dtype': 'fp16', 'candidate': '{name}'}}\n")
-        self.on_gpu("tune", "--gemm_size_file", "sizes.yaml", "--compare_wo_tuning", env={"ATTUNE_PYTHON": "/bin/false"})
+        journal = self.folder / "journal.db"
+        self.on_gpu("tune", *SIZE, "--max-trials", "24", "--libtype", "triton", "--python", self.python, "--kernel", "mine.py:gemm",
+                    "--journal", str(journal))
+        right = [entry["candidate"] for kind, entry in self.journal(journal) if kind == "record" and entry["outcome"]["status"] == "ok"]
+        lines = ""
+        for solver in ("triton.own_gemm", "triton.gemm"):
+            name = next("{solver}@{version}:{config}".format(**one) for one in right if one["solver"] == solver)
+            lines += f"- {{'M': 100, 'N': 1024, 'K': 1000, 'rowMajorA': 'T', 'rowMajorB': 'N', 'dtype': 'fp16', 'candidate': '{name}'}}\n"
+        self.put("sizes.yaml", lines)
+        checked = self.on_gpu("tune", "--gemm_size_file", "sizes.yaml", "--compare_wo_tuning", env={"ATTUNE_PYTHON": "/bin/false"})
+        self.assertIn("2 ok", checked.stdout)
 
     def test_without_a_mask_at_the_edge_are_rejected(self):
         wrong = GEMM

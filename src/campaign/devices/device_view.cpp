@@ -72,6 +72,17 @@ std::optional<std::string> DeviceView::why_unusable(const Candidate& candidate, 
   return attune::why_unusable(candidate, problem, contenders, device_);
 }
 
+bool DeviceView::serves_stored(const Candidate& candidate, const Problem& problem,
+                               std::span<const Contender> contenders) {
+  const Contender* const own = find_contender(contenders, candidate.solver);
+  const Solver* const solver = registry().find(candidate.solver);
+  const bool lacks_more_than_a_compiler =
+      own == nullptr || own->support.yes || solver == nullptr || !solver->supports(problem, device_).yes;
+  if (!is_here() || lacks_more_than_a_compiler) return false;
+  const PlanStatement made = statement_of(candidate, problem, Requirement::none);
+  return made.is_known && !made.why_not;
+}
+
 PlanStatement DeviceView::statement_of(const Candidate& candidate, const Problem& problem, Requirement required) {
   if (maker_ == nullptr)
     maker_ = std::make_unique<PlanMaker>(open_device(device_.id, options_.devices.threads), registry(),

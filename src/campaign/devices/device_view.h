@@ -46,8 +46,10 @@ class DeviceView {
   /// `contenders`: the reports for the problem.
   std::optional<std::string> why_unusable(const Candidate& candidate, const Problem& problem,
                                           std::span<const Contender> contenders) const;
+  /// Whether the run time serves a candidate whose solver lacks its compiler: the kernel is in the cache.
+  bool serves_stored(const Candidate& candidate, const Problem& problem, std::span<const Contender> contenders);
   /// Makes the plan of a candidate as the run time does, under a requirement. Requires: is_here(), and why_unusable()
-  /// gives no reason.
+  /// or serves_stored() says that it can run.
   PlanStatement statement_of(const Candidate& candidate, const Problem& problem, Requirement required);
 
  private:

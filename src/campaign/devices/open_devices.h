@@ -40,7 +40,8 @@ struct KernelOptions {
   uint32_t jobs = 0;      ///< Number of concurrent compilers; 0: one per core.
   std::string keep;       ///< Folder that keeps sources and binaries; empty: none.
   double deadline_s = 0;  ///< Deadline of one compilation; 0: the compiler's own.
-  /// For compilers that this machine lacks: the toolchains whose stored kernels are measured all the same, by compiler.
+  /// For compilers that this machine lacks: the toolchains whose stored kernels are run all the same, by compiler;
+  /// empty: any.
   Toolchains stored_toolchains;
   std::optional<uint64_t> max_cache_bytes;  ///< Size to which the cache may grow; none: the environment sets it.
 };

@@ -28,6 +28,7 @@ void use_kernels(const std::vector<std::string>& places, const std::string* devi
   if (std::ranges::find(entries, kOwnKernels, &SolverEntry::id) == entries.end())
     fail(ErrorCode::invalid_input, "--kernel needs the solver {}, which this build lacks: build with the CUDA toolkit",
          kOwnKernels);
+  if (devices != nullptr) check_has_gpu(*devices);  // Before Triton is asked for: installing it would not help.
   std::vector<UserKernel> kernels;
   try {
     for (const std::string& place : places) kernels.push_back(describe_user_kernel(place));
@@ -35,7 +36,6 @@ void use_kernels(const std::vector<std::string>& places, const std::string* devi
     if (error.code() != ErrorCode::unavailable) throw;
     fail(ErrorCode::invalid_input, "--kernel needs Triton, {}", error.what());  // Another --python is the remedy.
   }
-  if (devices != nullptr) check_has_gpu(*devices);
   std::vector<std::string> names;
   for (const UserKernel& kernel : kernels) names.push_back(store_user_kernel(kernel));
   ::setenv(kUserKernelsVariable, join(names, ",").c_str(), 1);

@@ -4,8 +4,8 @@
 usage: describe_kernel.py PACKAGES FUNCTION     PACKAGES: a folder with the package triton; empty: Python's own
 Imports kernel.py of the working folder and prints a line, `attune-kernel: ` and a JSON object:
     {"parameters": [{"name", "constexpr", "default"?}], "autotuned", "configs": [{"constants", "num_warps", "num_stages", "maxnreg"?}],
-     "reset_to_zero": [names], "restore_value": [names]}      a default that is no integer is null
-    {"flaw", "line"?}                                         why the kernel cannot be used
+     "reset_to_zero": [names], "restore_value": [names], "line"?}      a default that is no integer is null
+    {"flaw", "line"?}                                                  why the kernel cannot be used
 What the file prints is lost.
 """
 import importlib.util
@@ -17,6 +17,7 @@ import traceback
 
 NAME, FILE = "kernel", "kernel.py"  # As compile_kernels.py has them.
 MAX_CONFIGS = 10000
+MAX_DECORATORS = 8
 TEXT = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 
 
@@ -107,17 +108,29 @@ def line_of(error):
     return lines[-1] if lines else None
 
 
+def line_of_function(name):
+    """Where the function or its first decorator stands; None: unknown."""
+    function = getattr(sys.modules.get(NAME), name, None)
+    for _ in range(MAX_DECORATORS):
+        if hasattr(function, "__code__"):
+            return function.__code__.co_firstlineno
+        function = getattr(function, "fn", None)
+    return None
+
+
+def with_line(answer, line):
+    return answer if line is None else {**answer, "line": line}
+
+
 def answer_to(name):
     try:
-        return described(name)
+        return with_line(described(name), line_of_function(name))
     except Refused as error:
-        return {"flaw": str(error)}
+        return with_line({"flaw": str(error)}, line_of_function(name))
     except BaseException as error:
         if isinstance(error, AttributeError) and getattr(error, "obj", None) is sys.modules.get(NAME) and line_of(error) is None:
             return {"flaw": f"there is no function '{name}'"}
-        answer = {"flaw": traceback.format_exception_only(error)[-1].strip()[:1000]}
-        line = line_of(error)
-        return answer if line is None else {**answer, "line": line}
+        return with_line({"flaw": traceback.format_exception_only(error)[-1].strip()[:1000]}, line_of(error))
 
 
 def main():

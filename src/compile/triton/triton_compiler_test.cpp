@@ -432,6 +432,29 @@ TEST_F(FakeTritonTest, APythonWithoutThePackageIsUnavailable) {
   EXPECT_THAT(failed.outcome.detail, HasSubstr("no package triton"));
 }
 
+TEST_F(FakeTritonTest, WithoutPythonTheCacheAnswers) {
+  const CompileResult made = pool().compile(kernel());
+  ASSERT_TRUE(made.binary) << made.outcome.detail;
+  const TestEnvironment none("ATTUNE_PYTHON", "/no/such/python");
+  KernelCache cache({made.binary->file.parent_path().parent_path().parent_path().parent_path()}, 1 << 30);
+  const std::pair<Toolchains, bool> cases[] = {{{}, true},
+                                               {{{"triton", ""}}, true},
+                                               {{{"triton", made.binary->toolchain}}, true},
+                                               {{{"triton", "triton-3.6.0-00000000"}}, false}};
+  for (const auto& [stored, is_there] : cases) {
+    CompilePool without(cache, {.stored_toolchains = stored, .compilers = {&pool().compiler()}});
+    const CompileResult found = without.compile({kernel()})[0];
+    EXPECT_EQ(found.binary.has_value(), is_there) << found.outcome.detail;
+    if (is_there) {
+      EXPECT_EQ(found.binary.value().sha256, made.binary->sha256);
+    }
+    EXPECT_EQ(found.is_unbuilt, !is_there);
+    const CompileResult missing = without.compile({kernel("# another")})[0];
+    EXPECT_TRUE(missing.is_unbuilt);
+    EXPECT_THAT(missing.outcome.detail, HasSubstr("ATTUNE_PYTHON expects a Python program"));
+  }
+}
+
 TEST(TritonCompiler, IsUnavailableWithoutPython) {
   for (const std::string named : {"/no/such/python", "no-such-python", "relative/python", "/tmp"}) {
     const TestEnvironment variable("ATTUNE_PYTHON", named);

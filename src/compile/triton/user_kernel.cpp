@@ -282,16 +282,19 @@ UserKernel describe_user_kernel(std::string_view file_and_function, Milliseconds
          "{}: the file must only define kernels, but running it did not come to its end (Python {})", shown(file, 500),
          result.status.describe());
   try {
-    if (described.contains("flaw")) {
-      const std::string line =
-          described.contains("line") ? fmt::format(":{}", described.at("line").get<int64_t>()) : "";
-      fail(ErrorCode::invalid_input, "{}{}: {}", shown(file, 500), line,
-           shown(described.at("flaw").get<std::string>(), 500));
-    }
+    const std::string line = described.contains("line") ? fmt::format(":{}", described.at("line").get<int64_t>()) : "";
+    const std::string place = shown(file, 500) + line;
+    if (described.contains("flaw"))
+      fail(ErrorCode::invalid_input, "{}: {}", place, shown(described.at("flaw").get<std::string>(), 500));
     UserKernel kernel = kernel_of(described);
     kernel.function = function;
     kernel.source = source;
-    check_gemm_kernel(kernel);
+    try {
+      check_gemm_kernel(kernel);
+    } catch (Error& error) {
+      error.add_context(place);
+      throw;
+    }
     return kernel;
   } catch (const json::exception& error) {
     fail(ErrorCode::invalid_input, "{}: Python describes the kernel '{}' in a form that is not understood: {}",

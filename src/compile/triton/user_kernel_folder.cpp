@@ -40,6 +40,15 @@ StoredKernel read_kernel(const std::string& name, const fs::path& file) {
   return stored;
 }
 
+/// Throws invalid_input if something that is no file lies in the place of a kernel's file.
+void check_place(const fs::path& file) {
+  std::error_code ignored;
+  const fs::file_type type = fs::status(file, ignored).type();
+  if (type == fs::file_type::regular || type == fs::file_type::not_found) return;
+  fail(ErrorCode::invalid_input, "{} lies where the kernel is stored, remove it: '{}'",
+       type == fs::file_type::directory ? "a folder" : "a pipe or a device", file.string());
+}
+
 }  // namespace
 
 fs::path user_kernel_folder() {
@@ -53,6 +62,7 @@ std::string store_user_kernel(const UserKernel& kernel) {
   make_private_folder(folder);
   std::string name = kernel.name();
   const fs::path file = folder / (name + kKernelFileEnding);
+  check_place(file);
   if (!stored_user_kernel(name).kernel) write_file_atomically(file, kernel.to_json(), kKernelFileMode);
   if (const StoredKernel stored = stored_user_kernel(name); !stored.kernel)
     fail(ErrorCode::invalid_input, "{}", stored.why);

@@ -149,6 +149,7 @@ TEST_F(UserKernelTest, AWrongPlaceIsRefused) {
 TEST_F(UserKernelTest, AFileThatMisbehavesIsRefusedInASentence) {
   EXPECT_THAT(refusal("\n\nraise ValueError('no\\nluck')"), AllOf(HasSubstr("mine.py:4: "), HasSubstr("luck")));
   EXPECT_THAT(refusal("def f(:\n"), AllOf(HasSubstr("mine.py:2: SyntaxError")));
+  EXPECT_THAT(refusal("\n" + jit(kPlain + ", lda")), HasSubstr("mine.py:3: the kernel 'matmul' cannot be used"));
   EXPECT_THAT(refusal("import my_own_module"), HasSubstr("No module named 'my_own_module'"));
   EXPECT_THAT(refusal("raise SystemExit(3)"), HasSubstr("SystemExit: 3"));
   EXPECT_THAT(refusal("os._exit(3)"), AllOf(HasSubstr("did not come to its end"), HasSubstr("status 3")));

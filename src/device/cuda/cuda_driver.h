@@ -24,6 +24,7 @@ namespace attune {
   X(cuDevicePrimaryCtxRelease)         \
   X(cuCtxPushCurrent)                  \
   X(cuCtxPopCurrent)                   \
+  X(cuCtxGetDevice)                    \
   X(cuCtxSynchronize)                  \
   X(cuMemAlloc)                        \
   X(cuMemFree)                         \

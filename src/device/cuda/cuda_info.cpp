@@ -128,8 +128,12 @@ std::string cuda_visible_name(std::string_view id) {
   const CudaDriver& driver = CudaDriver::get();
   // The driver returns a part's UUID without the letters that distinguish it from a whole GPU's.
   if (cuda_device_info(driver, cuda_ordinal(id)).model.find(" MIG ") != std::string::npos) return {};
+  return cuda_uuid(driver, device_of(driver, id));
+}
+
+std::string cuda_uuid(const CudaDriver& driver, CUdevice device) {
   CUuuid uuid{};
-  driver.check(driver.cuDeviceGetUuid(&uuid, device_of(driver, id)), "identify a device");
+  driver.check(driver.cuDeviceGetUuid(&uuid, device), "identify a device");
   std::string name = "GPU";
   for (size_t i = 0; i < sizeof uuid.bytes; ++i) {
     const bool begins_group = i == 0 || i == 4 || i == 6 || i == 8 || i == 10;

@@ -21,6 +21,8 @@ int cuda_ordinal(std::string_view id);
 /// Value of CUDA_VISIBLE_DEVICES that makes it the only visible GPU: `GPU-` and its UUID; empty for a part of a GPU.
 /// Requires: an id of list_cuda_devices().
 std::string cuda_visible_name(std::string_view id);
+/// `GPU-` and the UUID of the driver's device; of a part of a GPU, too.
+std::string cuda_uuid(const CudaDriver& driver, CUdevice device);
 /// Its address on the PCI bus, `0000:3B:00.0`. Requires: an id of list_cuda_devices().
 std::string cuda_pci_address(std::string_view id);
 /// Compute capability that an architecture's name states: 90 of `sm_90` and `sm_90a`; 0 for other names.

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "device/cuda/loaded_kernels.h"
 
+#include "base/error.h"
 #include "base/file.h"
+#include "base/machine.h"
+#include "device/cuda/cuda_info.h"
 
 namespace attune {
 namespace {
@@ -29,6 +32,10 @@ std::shared_ptr<const LoadedKernel> LoadedKernels::load(const Binary& binary, co
   if (kernel != nullptr) return kernel;
   try {
     kernel = std::make_shared<const LoadedKernel>(driver_, context_, read_file(binary.file), entry, shared_bytes);
+  } catch (const Error& error) {
+    kernels_.erase(binary.sha256);
+    if (error.code() != ErrorCode::device) throw;
+    fail(ErrorCode::io, "{}, on {} of the host '{}'", error.what(), gpu(), host_name());
   } catch (...) {
     kernels_.erase(binary.sha256);
     throw;
@@ -36,6 +43,18 @@ std::shared_ptr<const LoadedKernel> LoadedKernels::load(const Binary& binary, co
   std::shared_ptr<const LoadedKernel> loaded = kernel;
   unload_unused();
   return loaded;
+}
+
+/// The name of the context's GPU, wherever the host has put it today.
+std::string LoadedKernels::gpu() const {
+  try {
+    const CurrentContext current(driver_, context_);
+    CUdevice device = 0;
+    driver_.check(driver_.cuCtxGetDevice(&device), "name its device");
+    return cuda_uuid(driver_, device);
+  } catch (const Error&) {
+    return "a GPU that does not answer";
+  }
 }
 
 void LoadedKernels::unload_unused() {

@@ -29,10 +29,12 @@ class LoadedKernels {
   LoadedKernels(const LoadedKernels&) = delete;
   LoadedKernels& operator=(const LoadedKernels&) = delete;
 
-  /// Throws io for a file that cannot be read, device for one that the driver refuses.
+  /// Throws io for a file that cannot be read, and for one that the driver refuses: with its error, GPU and host,
+  /// because the driver of one node may refuse what others load.
   std::shared_ptr<const LoadedKernel> load(const Binary& binary, const char* entry, int64_t shared_bytes);
 
  private:
+  std::string gpu() const;
   void unload_unused();
   const CudaDriver& driver_;
   CUcontext context_;

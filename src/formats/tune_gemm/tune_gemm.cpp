@@ -21,12 +21,6 @@ namespace {
 
 constexpr uint64_t kMaxFileBytes = 16ull << 20;
 constexpr size_t kMaxKeys = 256;  ///< Keys of one size; the older tuner writes 16.
-/// The script's parameters of a kernel; the solver has them by the same names.
-constexpr std::string_view kScriptSolver = "triton.gemm";
-constexpr std::string_view kScriptParameters[] = {"BLOCK_SIZE_M", "BLOCK_SIZE_N", "BLOCK_SIZE_K", "GROUP_SIZE_M",
-                                                  "SPLIT_K",      "num_warps",    "num_stages"};
-constexpr std::string_view kAmdParameters[] = {"waves_per_eu", "matrix_instr_nonkdim", "kpack",
-                                               "instruction_sched_variant"};
 
 struct RawEntry {
   size_t line = 0, last_line = 0;  ///< Counted from 1.
@@ -403,31 +397,6 @@ class TuneGemmEdit {
 };
 
 }  // namespace
-
-std::string kernel_of(const TuneGemmEntry& entry) {
-  if (!entry.candidate.empty()) return entry.candidate;
-  std::vector<std::pair<std::string, Value>> values;
-  for (const auto& [name, text] : entry.parameters) {
-    const bool is_parameter = std::ranges::find(kScriptParameters, name) != std::end(kScriptParameters);
-    const auto number = parse_int(text);
-    if (is_parameter && number) values.emplace_back(name, *number);
-  }
-  if (values.size() != std::size(kScriptParameters)) return {};
-  return Candidate{std::string(kScriptSolver), kAnyVersion, Config(std::move(values))}.name();
-}
-
-std::vector<std::pair<std::string, std::string>> script_parameters(const Candidate& candidate) {
-  std::vector<std::pair<std::string, std::string>> parameters;
-  if (candidate.solver != kScriptSolver) return parameters;
-  for (const std::string_view name : kScriptParameters) {
-    if (candidate.config.has(name)) parameters.emplace_back(name, to_text(candidate.config.at(name)));
-  }
-  return parameters;
-}
-
-bool is_amd_parameter(std::string_view name) noexcept {
-  return std::ranges::find(kAmdParameters, name) != std::end(kAmdParameters);
-}
 
 TuneGemmFile read_tune_gemm(const std::filesystem::path& path, const TuneGemmOptions& options) {
   return parse_tune_gemm(read_file(path, kMaxFileBytes), path.string(), options);

@@ -42,6 +42,8 @@ struct TuneGemmEntry {
 /// Name of the kernel of an entry: its candidate, else the one that the script's parameters name in `triton.gemm`, of
 /// any version. Empty: it states neither all of them nor a candidate.
 std::string kernel_of(const TuneGemmEntry& entry);
+/// Why the script's parameters of an entry name no kernel, with the one at fault; empty: they may.
+std::string kernel_flaw_of(const TuneGemmEntry& entry);
 /// The script's parameters of a candidate of `triton.gemm`, in the script's order; none of any other candidate.
 std::vector<std::pair<std::string, std::string>> script_parameters(const Candidate& candidate);
 /// Whether only AMD's compiler knows a parameter of the script.

@@ -71,7 +71,7 @@ import inspect, struct, types
 
 class JITFunction:
     def __init__(self, function):
-        self.__name__ = function.__name__
+        self.fn, self.__name__ = function, function.__name__
         self.arg_names = list(inspect.signature(function).parameters)
         self.params = [types.SimpleNamespace(name=one.name, is_constexpr="constexpr" in str(one.annotation),
                                              has_default=one.default is not one.empty, default=one.default)
