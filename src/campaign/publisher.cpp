@@ -17,9 +17,8 @@
 #include "search/weight_group.h"
 
 namespace attune {
-namespace {
 
-TuneGemmEntry entry_of(const Problem& problem, const Candidate& winner, double us, const DeviceInfo& device) {
+TuneGemmEntry results_entry(const Problem& problem, const Candidate& winner, double us, const DeviceInfo& device) {
   TuneGemmEntry entry;
   entry.problem = problem;
   entry.candidate = winner.name();
@@ -32,8 +31,10 @@ TuneGemmEntry entry_of(const Problem& problem, const Candidate& winner, double u
   return entry;
 }
 
+namespace {
+
 TuneGemmEntry entry_of(const Decision& decision, const DeviceInfo& device) {
-  TuneGemmEntry entry = entry_of(decision.problem, decision.winner, decision.comparison.us, device);
+  TuneGemmEntry entry = results_entry(decision.problem, decision.winner, decision.comparison.us, device);
   const auto& [low, high] = decision.comparison.interval;
   if (decision.has_default() && decision.winner != decision.baseline && decision.comparison.ratio > 0)
     entry.noise = (high - low) / 2 / decision.comparison.ratio * 100;
@@ -62,7 +63,7 @@ void TunePublisher::finished(const TuneResult& result) {
   const bool stays =
       row != rows_.end() && !options_.all && (result.ending == Ending::kept || result.ending == Ending::reused);
   if (stays && row->second) {
-    entries_of_rows_.push_back(entry_of(result.problem, row->second->candidate, row->second->us, device_));
+    entries_of_rows_.push_back(results_entry(result.problem, row->second->candidate, row->second->us, device_));
     if (result.decision && !has_packed_weights(result.problem) && row->second->candidate != result.decision->winner)
       ++num_other_rows_;
   }

@@ -13,6 +13,9 @@
 
 namespace attune {
 
+/// Makes the entry of a YAML results file. `us`: 0 if the time is not known.
+TuneGemmEntry results_entry(const Problem& problem, const Candidate& winner, double us, const DeviceInfo& device);
+
 /// Turns decisions into rows of the table and entries of the YAML file, in batches. Rows with packed weights wait for
 /// the end of the run, because the rows of a weight group share one layout.
 class TunePublisher final : public TuneObserver {

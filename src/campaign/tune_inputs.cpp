@@ -13,6 +13,7 @@
 #include "base/locations.h"
 #include "base/text.h"
 #include "campaign/existing_rows.h"
+#include "campaign/tune_method.h"
 #include "compile/compiler.h"
 #include "device/device_kind.h"
 #include "formats/csv/table.h"
@@ -27,7 +28,9 @@
 namespace attune {
 namespace {
 
+/// Returns the tables of a run. A classic search has none, because a row cannot say that it was found so.
 OutputTables table_files(const TuneOptions& options, const FamilySpec& family) {
+  if (options.search == kClassicSearch) return {};
   if (!options.output.empty()) return {split_table_paths(options.output).front(), options.output};
   if (is_single_size(options) || !options.size_file.empty()) return {};
   const auto table = default_folder(options) / family.default_file;
@@ -37,7 +40,8 @@ OutputTables table_files(const TuneOptions& options, const FamilySpec& family) {
 /// Returns the YAML file of winners; empty: none.
 std::filesystem::path yaml_file(const TuneOptions& options, const DeviceInfo& device) {
   if (!options.size_file.empty() && options.results_file.empty())
-    return "tuning_results_" + device.gfx + "_" + utc_text("%Y-%m-%d") + ".yaml";
+    return "tuning_results_" + std::string(options.search == kClassicSearch ? "classic_" : "") + device.gfx + "_" +
+           utc_text("%Y-%m-%d") + ".yaml";
   return is_single_size(options) || !options.size_file.empty() ? options.results_file : "";
 }
 

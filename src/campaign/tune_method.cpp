@@ -8,6 +8,7 @@
 #include "compile/triton/user_kernel_folder.h"
 #include "search/strategy/strategies.h"
 #include "solver/registry.h"
+#include "tuner/classic/classic.h"
 
 namespace attune {
 
@@ -54,6 +55,7 @@ std::string procedure_text(const TuneOptions& options, const TunerOptions& tuner
 }
 
 void check_options(const TuneOptions& options) {
+  static_cast<void>(parse_classic_script(options.classic));
   if (options.err_ratio <= 0)
     fail(ErrorCode::invalid_input,
          "--errRatio must be above 0, because a candidate's errors must stay below it; got {}", options.err_ratio);
@@ -79,6 +81,7 @@ std::vector<std::string> search_names() {
   for (const std::string_view name : strategy_names()) {
     if (name != "auto") names.emplace_back(name);  // It is what `race` means.
   }
+  names.emplace_back(kClassicSearch);
   return names;
 }
 
@@ -114,7 +117,7 @@ TunerOptions tuner_options(const TuneOptions& options) {
   if (options.iters_given && !tuner.exhaustive) tuner.contest.max_pairs = options.iters;
   tuner.strategy.seed = options.seed;
   tuner.strategy.max_trials = options.max_trials;
-  if (tuner.exhaustive) {
+  if (tuner.exhaustive || options.search == kClassicSearch) {
     tuner.strategy.name = "exhaustive";
     tuner.strategy.max_trials = kAllTrials;
   } else if (options.search != "race") {

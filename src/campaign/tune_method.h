@@ -14,7 +14,9 @@ namespace attune {
 /// Converts a flag's duration (parse_duration_s()) to seconds. Throws invalid_input for another text.
 double duration_option(std::string_view text, std::string_view flag, bool may_be_zero = true);
 
-/// Names that --search accepts: `race`, and the strategies that a user may name.
+/// The search that run_classic() makes.
+inline constexpr std::string_view kClassicSearch = "classic";
+/// Names that --search accepts: `race`, the strategies that a user may name, and kClassicSearch.
 std::vector<std::string> search_names();
 
 /// Converts the command line to tuner options. For an invalid value, throws invalid_input with the valid ones.

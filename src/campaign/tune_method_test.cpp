@@ -106,6 +106,13 @@ TEST(TuneMethod, TheExhaustiveSearchMeasuresAllCandidates) {
   EXPECT_GE(tuner.strategy.max_trials, 1'000'000u);
 }
 
+TEST(TuneMethod, TheClassicSearchMeasuresAllCandidates) {
+  const TunerOptions tuner = method([](TuneOptions& options) { options.search = "classic"; });
+  EXPECT_FALSE(tuner.exhaustive) << "it has no rounds";
+  EXPECT_EQ(tuner.strategy.name, "exhaustive");
+  EXPECT_THROW(method([](TuneOptions& options) { options.classic = "v1"; }), Error);
+}
+
 TEST(TuneMethod, ConvertsUnits) {
   const TunerOptions tuner = method([](TuneOptions& options) {
     options.budget = "2h";

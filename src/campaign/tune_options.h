@@ -57,6 +57,7 @@ struct TuneOptions {
   /// Variables that the user set. Read when the options are made, before a registry sets some.
   std::vector<std::string> variables = library_variables();
   std::string libtype = "all", search = "race", inputs = "served", init_type = "randn", journal, isolation = "process";
+  std::string classic = "v3.4";        ///< `--classic`, for the search `classic`.
   std::string rules{kDefaultRuleSet};  ///< `--rules`
   std::vector<std::string> where;      ///< `--where`, each `SOLVER: EXPRESSION`.
   bool no_split_k = false, compare = false;

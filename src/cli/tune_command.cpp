@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "campaign/campaign.h"
+#include "campaign/classic/classic_run.h"
 #include "campaign/tune_method.h"
 #include "campaign/tune_options.h"
 #include "cli/check_options.h"
@@ -50,6 +51,7 @@ void take_problem(TuneOptions& options, const std::string& text) {
 int run_tune(const TuneOptions& options) {
   static_cast<void>(tuner_options(options));  // Refuses bad options of checks as well.
   if (const auto request = row_check_request(options)) return run_check(check_options(*request, options));
+  if (options.search == kClassicSearch) return run_classic(options);
   return run_campaigns(options);
 }
 

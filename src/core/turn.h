@@ -27,6 +27,7 @@ struct Turn {
   uint32_t launches = 1;
   Milliseconds limit{0};          ///< Deadline of this turn; 0: none.
   Timing timing = Timing::clock;  ///< How to time it; graph: of a candidate whose AdmitAnswer::timing is graph.
+  bool has_warm_up = true;        ///< Whether untimed launches of the candidate come first (untimed_for()).
   bool operator==(const Turn&) const = default;
 };
 

@@ -366,7 +366,8 @@ void Bench::put(EntrantPlan entrant) {
 
 Bench::Sampling Bench::take(const Turn& turn) {
   EntrantPlan& entrant = plans_.at(turn.slot);
-  const uint32_t launches = std::max(1u, turn.launches), untimed = untimed_for(launches, turn.timing);
+  const uint32_t launches = std::max(1u, turn.launches);
+  const uint32_t untimed = turn.has_warm_up ? untimed_for(launches, turn.timing) : 0;
   const bool by_graph = turn.timing == Timing::graph;
   Sampling taken;
   double us = 0;

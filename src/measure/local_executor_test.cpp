@@ -162,6 +162,17 @@ TEST_F(LocalExecutorTest, SamplesEveryTurnInOrder) {
   EXPECT_TRUE(answer.failed.empty());
 }
 
+TEST_F(LocalExecutorTest, ATurnWithoutWarmUpIsItsTimedLaunchesAlone) {
+  start();
+  open(1);
+  admit(1, "fault=none;us=5");
+  const SampleAnswer answer =
+      sample({{.slot = 1, .launches = 1, .has_warm_up = false}, {.slot = 1, .launches = 16, .has_warm_up = false}});
+  ASSERT_EQ(answer.samples.size(), 2u);
+  EXPECT_EQ(answer.samples[1].us, 5);
+  EXPECT_EQ(answer.launches, 1u + 16u);
+}
+
 TEST_F(LocalExecutorTest, ReplaysAGraphOfEachTurnWithTheCopiesInAFreshOrder) {
   constexpr uint32_t kLaunches = 16;
   start();

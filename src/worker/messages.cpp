@@ -80,13 +80,14 @@ Number taken(std::string_view& bytes) {
   return number;
 }
 
-constexpr size_t kTurnBytes = 21, kSampleBytes = 13;
+constexpr size_t kTurnBytes = 22, kSampleBytes = 13;
 
 json packed(const std::vector<Turn>& turns) {
   std::string bytes;
   bytes.reserve(turns.size() * kTurnBytes);
   for (const Turn& turn : turns) {
-    append(bytes, turn.slot, turn.round, turn.launches, int64_t{turn.limit.count()}, static_cast<uint8_t>(turn.timing));
+    append(bytes, turn.slot, turn.round, turn.launches, int64_t{turn.limit.count()}, static_cast<uint8_t>(turn.timing),
+           uint8_t{turn.has_warm_up});
   }
   return bytes;
 }
@@ -134,6 +135,7 @@ std::vector<Turn> turns_from(const json& value) {
     if (timing > static_cast<uint8_t>(Timing::graph))
       fail(ErrorCode::invalid_input, "the timing of a turn is not known: {}", timing);
     turn.timing = static_cast<Timing>(timing);
+    turn.has_warm_up = taken<uint8_t>(bytes) != 0;
     return turn;
   });
 }

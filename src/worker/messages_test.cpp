@@ -93,7 +93,9 @@ std::vector<Contender> contenders() {
   return all;
 }
 
-std::vector<Turn> turns() { return {{}, {1, 2, 3, Milliseconds(4)}, {~0u, ~0u, ~0u, kLongestLimit}}; }
+std::vector<Turn> turns() {
+  return {{}, {1, 2, 3, Milliseconds(4), Timing::events, false}, {~0u, ~0u, ~0u, kLongestLimit}};
+}
 
 std::vector<WorkerRequest> requests() {
   const auto problem = Problem::parse("gemm_a16w16 m=1 n=2 k=3 dtype=bf16 outdtype=bf16 bias=0");
@@ -226,12 +228,12 @@ TEST(Messages, NumbersThatDoNotFitAreRefused) {
   const WorkerRequest sample = request::Sample{turns()};
   const auto schedule = decode_cbor(to_payload(sample)).at("schedule").get<std::string>();
   EXPECT_THAT(refusal_with(sample, "/schedule", schedule.substr(1)),
-              HasSubstr("items of 21 bytes cannot have 62 bytes"));
-  EXPECT_THAT(refusal_with(sample, "/schedule", schedule.substr(0, 12) + std::string(8, '\xff') + '\0'),
+              HasSubstr("items of 22 bytes cannot have 65 bytes"));
+  EXPECT_THAT(refusal_with(sample, "/schedule", schedule.substr(0, 12) + std::string(8, '\xff') + std::string(2, '\0')),
               HasSubstr("a limit must be between 0 and 3153600000000 ms, got -1"));
-  EXPECT_THAT(refusal_with(sample, "/schedule", schedule.substr(0, 12) + std::string(7, '\0') + "\x7f\1"),
+  EXPECT_THAT(refusal_with(sample, "/schedule", schedule.substr(0, 12) + std::string(7, '\0') + "\x7f\1\1"),
               HasSubstr("a limit"));
-  EXPECT_THAT(refusal_with(sample, "/schedule", schedule.substr(0, 20) + '\3'), HasSubstr("the timing of a turn"));
+  EXPECT_THAT(refusal_with(sample, "/schedule", schedule.substr(0, 20) + "\3\1"), HasSubstr("the timing of a turn"));
   EXPECT_THAT(refusal_with(Reply(SampleAnswer{}), "/samples", "x"), HasSubstr("items of 13 bytes"));
   EXPECT_THAT(refusal_with(Reply(AdmitAnswer{}), "/time", std::string(255, '\0')), HasSubstr("has 255 bytes"));
   EXPECT_THAT(refusal_with(Reply(AdmitAnswer{}), "/time", std::string(kNumActivities * 16, '\xff')),

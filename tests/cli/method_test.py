@@ -60,6 +60,71 @@ class Search(story.Story):
         self.refused("tune", *SIZE, "--libtype", "cktile", *story.FAKE, says=("fake", "portable", "'cktile'"))
 
 
+class Classic(story.Story):
+    """`--search classic`: as AMD's Triton script measured, to compare with it."""
+
+    WRONG = "*\tsplit_k=1;tile_m=128;tile_n=16\twrong_result\trun\talways\n"
+    LUCKY = "*\tsplit_k=1;tile_m=128;tile_n=16\tfast\tprepare\talways\n"
+
+    def classic(self, *flags, **how):
+        return self.tune(*SIZE, "--search", "classic", "--json", *flags, **how).json["results"][0]
+
+    def test_both_versions_find_the_fastest_candidate_of_the_space(self):
+        winner = self.tune(*SIZE, "--search", "exhaustive", "--json").json["results"][0]["decision"]["winner"]
+        for flags in ((), ("--classic", "v2"), ("--classic", "v3.4")):
+            found = self.classic(*flags)
+            self.assertEqual((found["winner"], found["status"]), (winner, "ok"), flags)
+            self.assertEqual((found["num_candidates"], found["num_failed"]), (45, 0))
+
+    def test_the_older_name_of_the_method_is_the_same(self):
+        answer = self.tune(*SIZE, "--method", "tune_gemm", "--json").json
+        self.assertEqual(answer["method"], "classic v3.4")
+
+    def test_a_fast_and_wrong_kernel_wins_and_one_line_says_that_it_is_wrong(self):
+        faults = {"ATTUNE_FAKE_FAULTS": str(self.put("faults.tsv", self.LUCKY + self.WRONG))}
+        found = self.classic(status=1, env=faults)
+        self.assertIn("split_k=1;tile_m=128;tile_n=16", found["winner"])
+        self.assertEqual(found["status"], "wrong_result")
+        result = self.tune(*SIZE, "--search", "classic", "--tuning_results_file", "r.yaml", status=1, env=faults)
+        self.assertEqual(len([line for line in result.stderr.splitlines() if "the winner is wrong" in line]), 1, result)
+        self.assertFalse((self.work / "r.yaml").exists(), "a wrong winner is not written")
+        race = self.tune(*SIZE, "--json", env=faults).json["results"][0]["decision"]["winner"]
+        self.assertNotEqual(race, found["winner"])
+
+    def test_a_candidate_that_crashes_costs_that_candidate_alone(self):
+        crash = self.put("faults.tsv", "*\tsplit_k=1;tile_m=16;tile_n=32\tsegfault\trun\tfrom:20\n")
+        found = self.classic(env={"ATTUNE_FAKE_FAULTS": str(crash)})
+        self.assertEqual((found["num_failed"], found["status"]), (1, "ok"))
+
+    def test_no_table_and_no_journal_know_of_it(self):
+        self.put("untuned.csv", SHAPES)
+        self.tune("-i", "untuned.csv", "--search", "classic", "--classic", "v2")
+        self.assertEqual([path.name for path in self.work.iterdir()], ["untuned.csv"])
+        self.assertEqual(self.journal(runs=True), [])
+
+    def test_the_yaml_file_says_how_its_winners_were_found(self):
+        self.tune(*SIZE, "--search", "classic", "--tuning_results_file", "r.yaml")
+        self.assertIn("'method': 'classic v3.4'", self.read("r.yaml"))
+        self.attune("tune", "--gemm_size_file", "r.yaml", "--compare_wo_tuning", *story.FAKE)
+
+    def test_several_devices_share_the_candidates(self):
+        one = self.classic("--classic", "v2")["winner"]
+        result = self.attune("tune", *SIZE, "--search", "classic", "--classic", "v2", "--json", "--devices", "fake:0,fake:1")
+        self.assertEqual(result.json["results"][0]["winner"], one)
+
+    def test_flags_that_do_not_fit_are_refused(self):
+        for flags, says in ((("--classic", "v2"), "--classic has no effect"),
+                            (("--search", "classic", "--classic", "v3"), "--classic"),
+                            (("--method", "aiter"), "--method"),
+                            (("--method", "tune_gemm", "--search", "race"), "--method cannot be combined with --search"),
+                            (("--search", "classic", "-o", "t.csv"), "writes no table"),
+                            (("--search", "classic", "--budget", "1h"), "--budget cannot be combined with --search classic"),
+                            (("--search", "classic", "--force"), "never written"),
+                            (("--force",), "never written")):
+            with self.subTest(flags):
+                self.refused("tune", *SIZE, *flags, *story.FAKE, says=says)
+
+
 class Judgement(story.Story):
     def test_a_winner_must_beat_the_default_by_the_least_gain(self):
         verdict = lambda *flags: self.tune(*SIZE, *flags, "--json").json["results"][0]["decision"]["verdict"]

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/error.h"
+#include "campaign/tune_method.h"
 
 namespace attune {
 namespace {
@@ -33,6 +34,7 @@ constexpr Conflict kConflicts[] = {
     {"--col_a", "--trans_a", "both state the order of x"},
     {"--col_b", "--trans_b", "both state the order of the weights"},
     {"--no-splitK", "--splitK", "one skips the candidates that the other asks for"},
+    {"--method", "--search", "it is another name of --search classic"},
     {"--candidate-timeout", "--run-deadline", "it sets that deadline, too"},
     {"--candidate-timeout", "--load-deadline", "it sets that deadline, too"},
 };
@@ -58,6 +60,12 @@ constexpr const char* kOfChecks[] = {
     "--run_config", "--compare_wo_tuning", "--benchmark", "--gemm_size_file", "--untune_file", "--tune_file", "--op",
     "--devices",    "--threads",           "--inputs",    "--quiet-wait",     "--json",        "--help"};
 
+/// Flags of the race, the journal and tables, which a classic search lacks.
+constexpr const char* kNotOfClassic[] = {"--tune_file",       "--journal", "--profile_file", "--keep",    "--sort",
+                                         "--update_improved", "--batch",   "--all",          "--workers", "--mp",
+                                         "--budget",          "--timeout", "--max-trials",   "--warmup",  "--iters",
+                                         "--min-gain",        "--require", "--inputs"};
+
 /// Flags that name shapes, tables to check, or a folder with lists of shapes; without any of them, and without an
 /// output, there is nothing to tune.
 constexpr const char* kOfInputs[] = {"--untune_file", "--gemm_size_file",    "--model_dir", "--config-dir",
@@ -65,6 +73,17 @@ constexpr const char* kOfInputs[] = {"--untune_file", "--gemm_size_file",    "--
 
 bool given(const CLI::App& command, const char* flag) {
   return flag != nullptr && command.get_option(flag)->count() > 0;
+}
+
+void refuse_for_classic(const CLI::App& command) {
+  for (const char* flag : kNotOfClassic) {
+    if (given(command, flag))
+      fail(
+          ErrorCode::invalid_input,
+          "{} cannot be combined with --search classic, which measures every candidate as the script did and writes no "
+          "table and no journal",
+          flag);
+  }
 }
 
 }  // namespace
@@ -83,6 +102,10 @@ void refuse_conflicts(const CLI::App& command, const TuneOptions& options) {
     const bool met = std::any_of(others.begin(), others.end(), [&](const char* one) { return given(command, one); });
     if (given(command, flag) && !met) fail(ErrorCode::invalid_input, "{} has no effect: {}", flag, why);
   }
+  if (options.search == kClassicSearch)
+    refuse_for_classic(command);
+  else if (given(command, "--classic"))
+    fail(ErrorCode::invalid_input, "--classic has no effect: it is the version of the script for --search classic");
   if (given(command, "--max-trials") && command.get_option("--search")->as<std::string>() == "exhaustive")
     fail(ErrorCode::invalid_input,
          "--max-trials cannot be combined with --search exhaustive, which measures all candidates");

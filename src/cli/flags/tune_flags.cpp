@@ -30,6 +30,9 @@ constexpr RefusedFlag kFlagsOfOlderTuners[] = {
      "inputs always rotate over more memory than the caches hold; --inputs warm keeps them in place"},
     {"--icache_flush", false,
      "every sample follows an untimed launch of its own kernel, whose code is then in the instruction cache"},
+    {"--force", false,
+     "a row of a table cannot say that --search classic found it, so its winners are never written to one; "
+     "--tuning_results_file writes those that are right as YAML"},
     {"--no_warmup", false,
      "every sample needs an untimed launch of its own kernel before it; --search exhaustive --warmup 0 skips the other "
      "warm-up launches"},
@@ -141,9 +144,22 @@ void add_search_flags(CLI::App& command, TuneOptions& options) {
   command
       .add_option("--search", options.search,
                   "race: drop slow candidates early; exhaustive: measure every candidate --warmup + --iters times; "
-                  "random, local, model: a race with this order of candidates")
+                  "random, local, model: a race with this order of candidates; classic: as AMD's Triton script "
+                  "tune_gemm.py did, to compare with it")
       ->capture_default_str()
       ->check(one_of(search_names()));
+  command
+      .add_option("--classic", options.classic,
+                  "Version of the script for --search classic. v2: 10 launches of each candidate, the last one counts; "
+                  "v3.4: 120 launches, the mean of the last 100 among those that took no longer than the first. The "
+                  "cache is warm, only the winner is verified, and no table is written")
+      ->capture_default_str()
+      ->check(one_of({"v2", "v3.4"}));
+  command
+      .add_option_function<std::string>(
+          "--method", [&options](const std::string&) { options.search = kClassicSearch; },
+          "tune_gemm: the same as --search classic")
+      ->check(one_of({"tune_gemm"}));
   command.add_option("--budget", options.budget,
                      "Time limit of the whole run, such as 30s, 10m or 2h; shapes that do not fit are reported");
   command.add_option("--timeout", options.timeout, "Time limit for one shape; a shape that takes longer is skipped");
