@@ -24,7 +24,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Optional;
 
-constexpr uint64_t kLarge = 1 << 30;
+constexpr uint64_t kAmple = 1 << 30;
 constexpr const char* kRejected = "echo \"kernel.c:3:5: error: expected ';'\"; exit 1";
 
 class RejectedKernels : public testing::Test {
@@ -40,12 +40,12 @@ class RejectedKernels : public testing::Test {
   }
   fs::path entry(const std::string& recipe) const { return root_ / "sm_90" / recipe / "gcc-1"; }
   std::optional<std::string> rejection(const std::string& recipe) const {
-    return KernelCache({root_}, kLarge).rejection("sm_90", recipe, "gcc-1");
+    return KernelCache({root_}, kAmple).rejection("sm_90", recipe, "gcc-1");
   }
 
   TemporaryFolder folder_{"rejected-kernels"};
   fs::path root_ = folder_.path() / "cache";
-  KernelCache cache_{{root_}, kLarge};
+  KernelCache cache_{{root_}, kAmple};
 };
 
 TEST_F(RejectedKernels, AreThoseOfTheirRecipeAndToolchain) {
@@ -74,7 +74,7 @@ TEST_F(RejectedKernels, GiveWayToAKernelAndReplaceNone) {
 
 TEST_F(RejectedKernels, AreIgnoredByARebuildAndRemovedByClear) {
   cache_.reject(described("r1"), "no");
-  KernelCache rebuilds({root_}, kLarge, KernelCache::Lease::none, CacheReuse::of_this_process);
+  KernelCache rebuilds({root_}, kAmple, KernelCache::Lease::none, CacheReuse::of_this_process);
   EXPECT_EQ(rebuilds.rejection("sm_90", "r1", "gcc-1"), std::nullopt);
   cache_.add(compiled("r2"));
   EXPECT_EQ(cache_.clear(), 1u) << "kernels are counted";
@@ -84,7 +84,7 @@ TEST_F(RejectedKernels, AreIgnoredByARebuildAndRemovedByClear) {
 
 TEST_F(RejectedKernels, AreReadFromAnInstallationToo) {
   cache_.reject(described("r1"), "no");
-  const KernelCache other({folder_.path() / "own", root_}, kLarge);
+  const KernelCache other({folder_.path() / "own", root_}, kAmple);
   EXPECT_TRUE(other.rejection("sm_90", "r1", "gcc-1"));
 }
 
@@ -118,7 +118,7 @@ TEST_F(RejectedKernels, AreStoredByManyProcessesAtOnce) {
   constexpr int kProcesses = 6;
   for (int process = 0; process < kProcesses; ++process) {
     if (::fork() != 0) continue;
-    KernelCache cache({root_}, kLarge);
+    KernelCache cache({root_}, kAmple);
     for (int i = 0; i < 40; ++i) {
       cache.reject(described("r" + std::to_string(i % 5)), "no");
       if (process == 0 && i % 10 == 9) cache.clear();
@@ -135,7 +135,7 @@ TEST_F(RejectedKernels, AreStoredByManyProcessesAtOnce) {
 
 TEST_F(RejectedKernels, ThatCannotBeStoredCostNothing) {
   std::ofstream(folder_.path() / "file") << "x";
-  KernelCache({folder_.path() / "file"}, kLarge).reject(described("r1"), "no");
+  KernelCache({folder_.path() / "file"}, kAmple).reject(described("r1"), "no");
   cache_.reject(described("../outside"), "no");
   EXPECT_FALSE(fs::exists(folder_.path() / "cache"));
 }
