@@ -101,7 +101,7 @@ class Values(story.Story):
         ("--errRatio 3", "--errRatio: expected a number from 0 to 1, got '3'"),
         ("--run-deadline 1e9", "--run-deadline: expected a number from 0.01 to 1000000, got '1e9'"),
         ("--require nope", "--require: expected deterministic or batch-invariant, got 'nope'"),
-        ("--search nope", "--search: expected race, exhaustive, random, local or model, got 'nope'"),
+        ("--search nope", "--search: expected race, exhaustive, random, local, model or classic, got 'nope'"),
         ("--isolation nope", "--isolation: expected process or none, got 'nope'"),
         ("--inputs nope", "--inputs: expected cold, warm or served, got 'nope'"),
         ("--init_type nope", "--init_type: expected randn, hpl, trig_float or zeros, got 'nope'"),

@@ -42,6 +42,7 @@ COMMANDS = {
     "journal vacuum": ["journal", "vacuum"], "journal follow": ["journal", "follow", "--run", "1"],
     "kernels": None, "kernels list": ["kernels", "list"], "kernels clear": ["kernels", "clear"],
     "kernels build": ["kernels", "build", "--table", "t.csv", "--devices", "fake:0"],
+    "kernels export": ["kernels", "export", "kernels.tar"], "kernels import": ["kernels", "import", "kernels.tar"],
     "paths": ["paths"],
     "quarantine": None, "quarantine list": ["quarantine", "list"], "quarantine clear": ["quarantine", "clear"],
     "quarantine add": ["quarantine", "add", "portable.gemm", "--reason", "It is slow."],
@@ -85,7 +86,8 @@ INSTEAD = {
     ("bench", "--op"): ["bench", "-i", "shapes.csv", *FAKE], ("ci validate", "tables"): ["ci", "validate"],
     ("ci compare", "before"): ["ci", "compare", *FAKE], ("ci compare", "after"): ["ci", "compare", *FAKE, "t.csv"],
     ("ci run", "--config-dir"): ["ci", "run", "--arguments", CI_ARGUMENTS], ("ci run", "--arguments"): ["ci", "run", "--config-dir", "configs"],
-    ("serve", "--listen"): ["serve"],
+    ("serve", "--listen"): ["serve"], ("kernels export", "file"): ["kernels", "export"], ("kernels import", "file"): ["kernels", "import"],
+    ("kernels export", "--cache"): ["kernels", "export", "more.tar"],
     ("list", "--device-info"): ["list", "candidates", PROBLEM, "--devices", "fake:0"],
     ("diff", "before"): ["diff"], ("diff", "after"): ["diff", "t.csv"], ("check", "table"): ["check"],
     ("convert", "input"): ["convert", "-o", "b.fdb.txt"], ("convert", "-o"): ["convert", "a.fdb.txt"],
@@ -109,7 +111,7 @@ INSTEAD = {
 }
 # A folder is what these ask for: it may be used, and nothing in it is harmed.
 TAKES_A_FOLDER = {("tune", "--config-dir"), ("tune", "--keep"), ("tune", "--cache"), ("kernels", "--cache"), ("kernels list", "--cache"),
-                  ("kernels clear", "--cache"), ("kernels build", "--cache"), ("shapes", "-o"), ("capture show", "sources"),
+                  ("kernels clear", "--cache"), ("kernels build", "--cache"), ("kernels export", "--cache"), ("kernels import", "--cache"), ("shapes", "-o"), ("capture show", "sources"),
                   ("capture merge", "sources"), ("capture clear", "folder"), ("coverage", "captured"), ("tables merge", "tables"), ("ci validate", "tables"),
                   ("ci run", "--config-dir"), ("ci run", "-o"), ("fleet run", "--cache"), ("export", "-o")}
 # Texts that name nothing on the disk and are not looked up in a list: any is as good as another.

@@ -11,7 +11,8 @@ from unittest import mock
 
 import quantised_pays
 
-TINY = {"LAYERS": ((64, 96),), "COLD_BYTES": 1 << 14, "ROUNDS": 6, "QUIET_S": 0}
+# Narrower than a block of 64 columns: else oneDNN has one more layout for 8 rows, and noise decides whether all rows get the same.
+TINY = {"LAYERS": ((32, 96),), "COLD_BYTES": 1 << 14, "ROUNDS": 6, "QUIET_S": 0}
 
 
 class Pays(unittest.TestCase):
@@ -46,7 +47,7 @@ class Pays(unittest.TestCase):
             return self.folder / side.stem
 
         with mock.patch.object(quantised_pays, "tune", side_effect=tune):
-            self.assertEqual(self.run_once("fp8"), [f"no row serves gemm_a8w8 m={m} n=64 k=96 q_dtype_w=e4m3fn: start again to tune it"
+            self.assertEqual(self.run_once("fp8"), [f"no row serves gemm_a8w8 m={m} n=32 k=96 q_dtype_w=e4m3fn: start again to tune it"
                                                     for m in (1, 2)])
 
 

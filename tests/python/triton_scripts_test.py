@@ -51,9 +51,18 @@ class Options(unittest.TestCase):
             except ValueError as error:
                 raise RuntimeError("x" * 100_000) from error
         except RuntimeError as error:
-            text = self.script.described(error)
+            text = self.script.described(self.script.chain(error))
         self.assertTrue(text.startswith("error: ValueError: the cause\nRuntimeError: x"))
         self.assertLessEqual(len(text), self.script.MAX_LOG)
+
+
+    def test_only_what_the_compiler_rejects_is_a_rejection(self):
+        class CompilationError(Exception):
+            pass
+
+        for errors, rejected in (([CompilationError()], True), ([RuntimeError(), SyntaxError()], True), ([RuntimeError()], False),
+                                 ([CompilationError(), MemoryError()], False), ([CompilationError(), OSError()], False)):
+            self.assertEqual(self.script.is_rejection(errors), rejected, errors)
 
 
 class Package(unittest.TestCase):

@@ -209,6 +209,9 @@ class ArchiveReader {
 }  // namespace
 
 size_t write(const fs::path& file, const KernelCache& cache) {
+  std::error_code error;
+  if (fs::exists(fs::symlink_status(file, error)))
+    fail(ErrorCode::invalid_input, "the archive exists, name a new file: '{}'", file.string());
   NewFile archive(file);
   size_t count = 0;
   for (const Binary& binary : cache.list()) {

@@ -10,7 +10,7 @@
 namespace attune::kernel_archive {
 
 /// Writes the kernels of a cache whose digest is right into a new file (0600), which appears when it is complete.
-/// Returns their number. Throws io, and like KernelCache::list().
+/// Returns their number. Throws invalid_input if something has that name, io, and like KernelCache::list().
 size_t write(const std::filesystem::path& file, const KernelCache& cache);
 
 struct Added {
