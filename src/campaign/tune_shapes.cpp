@@ -83,7 +83,7 @@ bool has_more_rows(const Problem& problem, const TuneOptions& options) {
   return options.max_m && rows_of(problem).value_or(0) > *options.max_m;
 }
 
-/// Says once for each reason that entries are results which cannot be those of the device; their sizes are tuned.
+/// Adds a notice for each reason why results in the file cannot be used on the device. Their sizes are tuned.
 void note_unusable_results(const std::vector<TuneGemmEntry>& entries, const std::string& file, const DeviceInfo& device,
                            std::vector<std::string>& notices) {
   const auto note = [&](const auto& why_unusable) {

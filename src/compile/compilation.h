@@ -23,7 +23,7 @@ struct CompileResult {
   /// Whether the compiler is missing and the cache lacks the binary, which another machine may add later.
   bool is_unbuilt = false;
   double seconds = 0;  ///< Compiler time, in this pool or one that shares; 0: the answer was in the cache.
-  /// Whether this toolchain rejected the source for what it says, as it would the next time.
+  /// The failure is deterministic: this toolchain would reject the source again.
   bool is_rejected = false;
 };
 

@@ -72,7 +72,7 @@ struct LibraryOutput {
   std::string log;     ///< The library's log: `kernel.cu(3): error: …`.
   /// LibraryCompiler::toolchain() in the helper, which sets it; empty for a task that it refused.
   std::string toolchain{};
-  /// Not compiled for what the task says, as it would not be the next time. False: the machine may be at fault.
+  /// The failure is deterministic: the compiler would reject the task again. False: the machine may be at fault.
   bool is_rejected = false;
   bool operator==(const LibraryOutput&) const = default;
 };

@@ -17,8 +17,8 @@ Outcome compiler_failure(const WaitStatus& status, std::string_view log, std::st
 
 /// Whether a log mentions a lack of disk, memory or processes, or a crash.
 bool blames_machine(std::string_view log);
-/// Whether the compiler rejected the source for what it says, as it would the next time: it exited by itself, its log
-/// names the place of an error, and does not blame the machine. In doubt false.
+/// Whether the failure is deterministic, so that the compiler would reject the source again: it exited by itself, its
+/// log names the place of an error, and does not blame the machine. In doubt false.
 bool is_rejection(const WaitStatus& status, std::string_view log);
 
 }  // namespace attune

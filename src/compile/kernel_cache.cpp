@@ -333,7 +333,7 @@ void KernelCache::reject(const Binary& described, std::string_view why) {
       if (fs::exists(fs::symlink_status(entry, ignored))) return;
     }
   } catch (const Error&) {
-    return;  // The kernels, without which a run cannot go on, report what is wrong with the folder.
+    return;  // A run can go on without a rejection; add() reports a bad folder.
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sources that a compiler rejected are remembered beside the cached kernels; other failures are not.
+// Sources that a compiler rejected are remembered in the kernel cache; other failures are not.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>

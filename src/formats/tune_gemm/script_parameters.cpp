@@ -19,7 +19,7 @@ constexpr std::string_view kScriptParameters[] = {"BLOCK_SIZE_M", "BLOCK_SIZE_N"
 constexpr std::string_view kAmdParameters[] = {"waves_per_eu", "matrix_instr_nonkdim", "kpack",
                                                "instruction_sched_variant"};
 
-/// Why a value cannot be that of a parameter; empty: it can.
+/// Why a parameter cannot have a value; empty: it can.
 std::string flaw_of(std::string_view name, const std::string& text, int64_t k) {
   const auto number = parse_int(text);
   const int64_t least = name == "num_stages" ? 0 : 1;  // 0 on AMD GPUs, until version 3.2 of Triton.

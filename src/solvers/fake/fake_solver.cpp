@@ -34,7 +34,7 @@ int64_t num_variants() {
   return number;
 }
 
-/// Factor of a config's time: 1 for the first variant, almost 2 for the last, whatever their number.
+/// Factor of a config's time: 1 for the first variant, almost 2 for the last, for any number of variants.
 double variant_factor(const Config& config) {
   if (num_variants() == 1) return 1;
   return 1 + static_cast<double>(config.integer(kVariant) - 1) / static_cast<double>(num_variants());
