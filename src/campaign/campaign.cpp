@@ -50,18 +50,10 @@ KernelOptions kernel_options(const TuneOptions& options) {
 
 /// Opens the devices; returns none if the run was interrupted while a worker started.
 std::vector<Environment> open_environments_to_tune(const TuneOptions& options) {
-  try {
+  return unless_interrupted([&] {
     return open_environments(options.devices, isolation_option(options.isolation), kernel_options(options),
                              static_cast<uint32_t>(options.workers), is_interrupted);
-  } catch (const Error&) {
-    if (is_interrupted()) return {};
-    throw;
-  }
-}
-
-void print_notices(const TuneInputs& inputs) {
-  print_notes(inputs.notices);
-  for (const auto& shape : inputs.skipped) print_line(stderr, fmt::format("skipped {}: {}", shape.shape, shape.reason));
+  });
 }
 
 /// Opens the journal once for each worker, because each has a thread.
@@ -230,12 +222,9 @@ class Campaign {
   bool is_winner_right(const Decision& decision) const {
     const InterleavedOptions once{
         .protocol = how_.protocol, .rounds = 0, .kernels = first_working().kernels.get(), .tick = is_interrupted};
-    std::vector<TimedCandidate> checked;
-    try {
-      checked = time_interleaved(*first_working().executor, decision.problem, {&decision.winner, 1}, once);
-    } catch (const Error&) {
-      if (!is_interrupted()) throw;
-    }
+    const auto checked = unless_interrupted([&] {
+      return time_interleaved(*first_working().executor, decision.problem, {&decision.winner, 1}, once);
+    });
     if (is_interrupted()) return false;
     const Outcome& outcome = checked.front().outcome;
     std::fprintf(stderr, "%s: winner checked again: %s%s%s, errRatio %.4f\n", short_shape(decision.problem).c_str(),

@@ -2,6 +2,8 @@
 #pragma once
 #include <atomic>
 
+#include "attune/error.h"
+
 namespace attune {
 
 /// During its life, SIGINT, SIGTERM and SIGHUP (unless ignored, as under nohup) ask a run to end. The first signal sets
@@ -21,5 +23,16 @@ const std::atomic<bool>& interrupt_flag() noexcept;
 inline bool is_interrupted() noexcept { return interrupt_flag(); }
 /// Returns the exit status of an interrupted run: 128 + the signal's number.
 int interrupt_status() noexcept;
+
+/// Returns call(), or an empty result if it throws an Error after an interrupt, which is then the reason.
+template <typename Call>
+auto unless_interrupted(const Call& call) -> decltype(call()) {
+  try {
+    return call();
+  } catch (const Error&) {
+    if (!is_interrupted()) throw;
+    return {};
+  }
+}
 
 }  // namespace attune

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/line_output.h"
 #include "base/locations.h"
 #include "base/text.h"
 #include "campaign/existing_rows.h"
@@ -153,6 +154,12 @@ TuneInputs read_tune_inputs(const TuneOptions& options, Executor& executor) {
           .notices = std::move(notices),
           .table = tables.output,
           .yaml = yaml};
+}
+
+void print_notices(const TuneInputs& inputs) {
+  print_notes(inputs.notices);
+  for (const SkippedShape& one : inputs.skipped)
+    print_line(stderr, fmt::format("skipped {}: {}", one.shape, one.reason));
 }
 
 }  // namespace attune

@@ -28,5 +28,7 @@ struct TuneInputs {
 /// Reads shapes and existing tables for the executor's device and determines the output files. Throws invalid_input or
 /// io; writes nothing.
 TuneInputs read_tune_inputs(const TuneOptions& options, Executor& executor);
+/// Prints the notices and the skipped shapes to standard error.
+void print_notices(const TuneInputs& inputs);
 
 }  // namespace attune

@@ -76,12 +76,9 @@ KernelOptions stored_kernels() {
 
 /// Opens the device; nothing after an interrupt.
 std::optional<Environment> environment_of(const CheckOptions& options) {
-  try {
+  return unless_interrupted([&]() -> std::optional<Environment> {
     return open_environment(options.run.devices, Isolation::process, stored_kernels(), is_interrupted);
-  } catch (const Error&) {
-    if (!is_interrupted()) throw;
-    return std::nullopt;
-  }
+  });
 }
 
 /// The rows of a file, checked in turn; each is printed as soon as it is checked, or all at the end as JSON.

@@ -75,24 +75,17 @@ std::vector<Environment> open_classic_environments(const TuneOptions& options) {
   DeviceChoice devices = options.devices;
   if (!options.thread_limits.empty()) devices.threads = options.thread_limits.front();
   devices.ids = ids_to_open(devices, isolation, architectures_of_shapes(options));
-  try {
-    return open_environments(devices, isolation, options.kernels, 1, is_interrupted);
-  } catch (const Error&) {
-    if (is_interrupted()) return {};
-    throw;
-  }
+  return unless_interrupted([&] { return open_environments(devices, isolation, options.kernels, 1, is_interrupted); });
 }
 
-/// Reads the inputs and the user's bans, and prints what is to be said of them.
+/// Reads the inputs and the user's bans, and prints the notices about them.
 TuneInputs read_classic_inputs(const TuneOptions& options, TunerOptions& how, const Environment& first) {
   TuneInputs inputs = read_tune_inputs(options, *first.executor);
   for (const WorkItem& item : inputs.items) check_rule_choice(how.rules, registry(), item.problem, first.device());
   how.bans = bans_of_user(inputs.notices);
   inputs.notices.push_back(fmt::format(
       "--search classic measures as tune_gemm {} did, to compare with it, and writes no table", options.classic));
-  print_notes(inputs.notices);
-  for (const SkippedShape& one : inputs.skipped)
-    print_line(stderr, fmt::format("skipped {}: {}", one.shape, one.reason));
+  print_notices(inputs);
   return inputs;
 }
 

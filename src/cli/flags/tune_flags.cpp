@@ -13,6 +13,7 @@
 #include "cli/flags/run_flags.h"
 #include "cli/flags/value_checks.h"
 #include "core/record.h"
+#include "tuner/classic/classic.h"
 
 namespace attune {
 namespace {
@@ -154,7 +155,7 @@ void add_search_flags(CLI::App& command, TuneOptions& options) {
                   "v3.4: 120 launches, the mean of the last 100 among those that took no longer than the first. The "
                   "cache is warm, only the winner is verified, and no table is written")
       ->capture_default_str()
-      ->check(one_of({"v2", "v3.4"}));
+      ->check(one_of({kClassicScriptNames.begin(), kClassicScriptNames.end()}));
   command
       .add_option_function<std::string>(
           "--method", [&options](const std::string&) { options.search = kClassicSearch; },

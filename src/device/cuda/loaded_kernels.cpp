@@ -28,24 +28,20 @@ LoadedKernels::~LoadedKernels() {
 }
 
 std::shared_ptr<const LoadedKernel> LoadedKernels::load(const Binary& binary, const char* entry, int64_t shared_bytes) {
-  auto& kernel = kernels_[binary.sha256];
-  if (kernel != nullptr) return kernel;
+  if (const auto known = kernels_.find(binary.sha256); known != kernels_.end()) return known->second;
+  std::shared_ptr<const LoadedKernel> loaded;
   try {
-    kernel = std::make_shared<const LoadedKernel>(driver_, context_, read_file(binary.file), entry, shared_bytes);
+    loaded = std::make_shared<const LoadedKernel>(driver_, context_, read_file(binary.file), entry, shared_bytes);
   } catch (const Error& error) {
-    kernels_.erase(binary.sha256);
     if (error.code() != ErrorCode::device) throw;
     fail(ErrorCode::io, "{}, on {} of the host '{}'", error.what(), gpu(), host_name());
-  } catch (...) {
-    kernels_.erase(binary.sha256);
-    throw;
   }
-  std::shared_ptr<const LoadedKernel> loaded = kernel;
+  kernels_.emplace(binary.sha256, loaded);
   unload_unused();
   return loaded;
 }
 
-/// The name of the context's GPU, wherever the host has put it today.
+/// UUID of the context's GPU, whose number may change when the host restarts.
 std::string LoadedKernels::gpu() const {
   try {
     const CurrentContext current(driver_, context_);

@@ -38,13 +38,10 @@ DeviceChoice devices_of(const TuneOptions& options, const FleetSession& session)
 
 std::vector<Environment> open_agent_environments(const TuneOptions& options, const DeviceChoice& devices,
                                                  const KernelOptions& kernels) {
-  try {
+  return unless_interrupted([&] {
     return open_environments(devices, isolation_option(options.isolation), kernels,
                              static_cast<uint32_t>(options.workers), is_interrupted);
-  } catch (const Error&) {
-    if (is_interrupted()) return {};
-    throw;
-  }
+  });
 }
 
 constexpr std::string_view kCompilerPrefix = "compiler.";

@@ -154,12 +154,13 @@ void time_all(std::span<const std::unique_ptr<ClassicRun>> runs, const Problem& 
 }  // namespace
 
 ClassicScript parse_classic_script(std::string_view text) {
-  if (text == name(ClassicScript::v2)) return ClassicScript::v2;
-  if (text == name(ClassicScript::v3_4)) return ClassicScript::v3_4;
+  for (const ClassicScript script : {ClassicScript::v2, ClassicScript::v3_4}) {
+    if (text == name(script)) return script;
+  }
   fail(ErrorCode::invalid_input, "--classic expects v2 or v3.4, got '{}'", shown(text));
 }
 
-std::string_view name(ClassicScript script) noexcept { return script == ClassicScript::v2 ? "v2" : "v3.4"; }
+std::string_view name(ClassicScript script) noexcept { return kClassicScriptNames[static_cast<size_t>(script)]; }
 
 uint32_t num_launches(ClassicScript script) noexcept { return script == ClassicScript::v2 ? 10 : 120; }
 
@@ -180,16 +181,15 @@ ClassicResult tune_classic(ClassicScript script, std::span<const ClassicDevice> 
   std::vector<std::unique_ptr<ClassicRun>> runs;
   for (const ClassicDevice& device : devices)
     runs.push_back(std::make_unique<ClassicRun>(script, device.executor, options, tick));
+  ClassicResult result;
   OpenAnswer opened = runs.front()->open(item.problem);
   if (!opened.refused.empty() || opened.busy) {
-    ClassicResult result;
     result.reason = opened.busy ? "the device has no room for it" : opened.refused;
     return result;
   }
   std::erase_if(opened.contenders, [](const Contender& one) { return !one.parts.empty(); });
   CandidateSource source(item, devices.front().executor.device(), opened.contenders, options, {});
   const auto candidates = all_candidates(source);
-  ClassicResult result;
   result.num_candidates = candidates.size();
   if (candidates.empty()) {
     result.reason = "no solver supports it" + (source.refusals().empty() ? "" : ": " + join(source.refusals(), "; "));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -18,13 +19,14 @@ class Kernels;
 
 /// Versions of AMD's Triton tuning script (tune_gemm.py), which measure differently.
 enum class ClassicScript : uint8_t { v2, v3_4 };
-/// Parses `v2` or `v3.4`. Throws invalid_input for another text.
+inline constexpr std::array<std::string_view, 2> kClassicScriptNames = {"v2", "v3.4"};
+/// Parses one of the names. Throws invalid_input for another text.
 ClassicScript parse_classic_script(std::string_view text);
 std::string_view name(ClassicScript script) noexcept;
 /// How often the script launches each kernel: 10 or 120 times.
 uint32_t num_launches(ClassicScript script) noexcept;
-/// Returns the time that the script takes from a kernel's launches, in their order. v2: that of the last. v3.4: the
-/// mean of the last 100 among those that took no longer than the first. Requires: not empty.
+/// Returns the time that the script derives from a kernel's launches, in their order. v2: the last launch. v3.4:
+/// launches slower than the first are dropped; the mean of the last 100 of the rest. Requires: not empty.
 double classic_us(ClassicScript script, std::span<const double> launches_us);
 
 /// A device of a classic search. All devices of one search are equal.
